@@ -1,0 +1,74 @@
+# Every target does its own set-up: missing Debian packages are installed, CMake runs when it must.
+# `make help` lists the targets; JOBS=n sets how many compilers and tests run at once.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+
+JOBS ?= $(shell nproc)
+
+ninja = ninja -C build/$(1) -j $(JOBS)
+# Only CMake, and only if a CMake file or the list of sources changed.
+refresh = ninja -C build/$(1) --quiet build.ninja
+ctest = ctest --test-dir build/$(1) --output-on-failure --no-tests=error -j $(JOBS)
+cpp_files = find src tests bench -name '*.h' -o -name '*.cc'
+
+# What the sanitizers look at. A test is named like its program, so these select both.
+asan_tests = -L '^(unit|conformance)$$'
+tsan_tests = -L '^(unit|conformance)$$' -R '(^|_)(store|queue|net)(_|$$)'
+
+export UBSAN_OPTIONS := print_stacktrace=1:halt_on_error=1
+export ASAN_OPTIONS := detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1
+export TSAN_OPTIONS := halt_on_error=1:second_deadlock_stack=1
+# g++ 12's ThreadSanitizer cannot start where the kernel scatters addresses more widely than it expects.
+no_aslr = $(shell setarch -R true 2>/dev/null && echo setarch -R)
+
+.PHONY: build test sanitize sanitize-asan sanitize-tsan lint demo bench bench-smoke format clean help setup
+
+build: build/release/build.ninja  ## (default) build everything, release
+	$(call ninja,release)
+
+test: build  ## build once, run every suite
+	$(call ctest,release)
+
+sanitize: sanitize-asan sanitize-tsan  ## unit and conformance suites under ASan+UBSan; store, queue, net under TSan
+
+sanitize-asan: build/asan/build.ninja
+	$(call refresh,asan)
+	scripts/test_targets build/asan $(asan_tests) | xargs -r $(call ninja,asan)
+	$(call ctest,asan) $(asan_tests)
+
+sanitize-tsan: build/tsan/build.ninja
+	$(call refresh,tsan)
+	scripts/test_targets build/tsan $(tsan_tests) | xargs -r $(call ninja,tsan)
+	$(no_aslr) $(call ctest,tsan) $(tsan_tests)
+
+lint: build/release/build.ninja  ## every check of scripts/lint, with a self-test of the checks
+	$(call refresh,release)
+	scripts/lint/run
+
+demo: build  ## a guided run of the real program
+	scripts/demo
+
+bench: build  ## every benchmark, at full length
+	scripts/bench build/release/bin
+
+bench-smoke: build  ## every benchmark for an instant: that it runs, not how fast (a part of make test)
+	$(call ctest,release) -L '^bench$$'
+
+format: setup  ## lay out all C++ with clang-format
+	$(cpp_files) | xargs clang-format-16 -i
+
+clean:  ## remove everything built
+	rm -rf build
+
+help:  ## this list
+	@sed -nE 's/^([a-z-]+):.*  ## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+setup:
+	@scripts/setup
+
+# Ninja runs CMake again by itself when a CMake file changed; only the first time is ours.
+build/%/build.ninja: CMakePresets.json | setup
+	cmake --preset $*
+	@touch $@

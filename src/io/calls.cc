@@ -1,0 +1,121 @@
+#include "io/calls.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/crash.h"
+#include "io/fault.h"
+#include "io/system_error.h"
+
+namespace quern::io::calls {
+namespace {
+
+// The error an armed fault orders for this call, else 0; cuts `size` where it orders that.
+int ordered_error(FileCall call, std::size_t* size = nullptr) {
+  if (!internal::file_calls_are_watched()) [[likely]]
+    return 0;
+  const internal::Verdict verdict = internal::judge_file_call(call);
+  if (size != nullptr) *size = std::min(*size, verdict.bytes_max);
+  return verdict.error_number;
+}
+
+void record(FileCall call, const std::string& path, const std::string& to = {},
+            std::int64_t offset = 0, std::int64_t bytes = 0) {
+  if (!internal::file_calls_are_watched()) [[likely]]
+    return;
+  internal::record_file_call({call, path, to, offset, bytes});
+}
+
+Error failed(FileCall call, const std::string& path, int error_number) {
+  return system_error(error_number, fmt::format("{} {}", to_string(call), path));
+}
+
+// Makes the call, again while a signal interrupts it.
+template <class Function>
+auto repeat(Function function) {
+  while (true) {
+    const auto result = function();
+    if (result >= 0 || errno != EINTR) return result;
+  }
+}
+
+// A call without a result of its own.
+template <class Function>
+Result<> perform(FileCall call, const std::string& path, const std::string& to, Function function) {
+  if (const int error = ordered_error(call)) return failed(call, path, error);
+  if (repeat(function) != 0) return failed(call, path, errno);
+  record(call, path, to);
+  return {};
+}
+
+}  // namespace
+
+Result<Descriptor> open(const Place& place, int flags, mode_t mode) {
+  if (const int error = ordered_error(FileCall::Open))
+    return failed(FileCall::Open, place.path, error);
+  const int number =
+      repeat([&] { return ::openat(place.folder, place.name.c_str(), flags | O_CLOEXEC, mode); });
+  if (number < 0) return failed(FileCall::Open, place.path, errno);
+  record(FileCall::Open, place.path);
+  return Descriptor(number);
+}
+
+Result<std::size_t> write(int descriptor, std::string_view bytes, std::int64_t offset,
+                          const std::string& path) {
+  std::size_t size = bytes.size();
+  if (const int error = ordered_error(FileCall::Write, &size))
+    return failed(FileCall::Write, path, error);
+  const ssize_t written = repeat([&] { return ::pwrite(descriptor, bytes.data(), size, offset); });
+  if (written < 0) return failed(FileCall::Write, path, errno);
+  // A file system that takes nothing and names no reason would have us loop for ever.
+  if (written == 0 && size > 0) return failed(FileCall::Write, path, EIO);
+  record(FileCall::Write, path, {}, offset, written);
+  return static_cast<std::size_t>(written);
+}
+
+Result<std::size_t> read(int descriptor, std::span<char> into, std::int64_t offset,
+                         const std::string& path) {
+  std::size_t size = into.size();
+  if (const int error = ordered_error(FileCall::Read, &size))
+    return failed(FileCall::Read, path, error);
+  const ssize_t got = repeat([&] { return ::pread(descriptor, into.data(), size, offset); });
+  if (got < 0) return failed(FileCall::Read, path, errno);
+  record(FileCall::Read, path, {}, offset, got);
+  return static_cast<std::size_t>(got);
+}
+
+Result<> fsync(int descriptor, const std::string& path, std::string_view label) {
+  const DurableWrite durable_write("fsync", label);
+  return perform(FileCall::Fsync, path, {}, [&] { return ::fsync(descriptor); });
+}
+
+Result<> sync_folder(int descriptor, const std::string& path) {
+  const DurableWrite durable_write("sync_folder", path);
+  return perform(FileCall::SyncFolder, path, {}, [&] { return ::fsync(descriptor); });
+}
+
+Result<> rename(const Place& from, const Place& to) {
+  const DurableWrite durable_write("rename", to.name);
+  return perform(FileCall::Rename, from.path, to.path, [&] {
+    return ::renameat(from.folder, from.name.c_str(), to.folder, to.name.c_str());
+  });
+}
+
+Result<> unlink(const Place& place, std::string_view label) {
+  const DurableWrite durable_write("unlink", label);
+  return perform(FileCall::Unlink, place.path, {},
+                 [&] { return ::unlinkat(place.folder, place.name.c_str(), 0); });
+}
+
+Result<> make_folder(const Place& place, mode_t mode) {
+  const DurableWrite durable_write("make_folder", place.name);
+  return perform(FileCall::MakeFolder, place.path, {},
+                 [&] { return ::mkdirat(place.folder, place.name.c_str(), mode); });
+}
+
+}  // namespace quern::io::calls

@@ -1,0 +1,74 @@
+// Postgres: a throwaway PostgreSQL server with full durability.
+//
+// It listens on a Unix socket (with Tcp also on a free port of 127.0.0.1), runs as another user where we
+// are root, lives in a temporary folder, and goes with the object or with this process, whichever ends
+// first; nothing stays behind.
+// The folder that initdb makes is made once in a process and copied for each further server.
+// Failures of the set-up abort with the server's own words: a test that lacks PostgreSQL has failed.
+// One thread at a time, but kill9() is safe from any. Start it from a thread that lives as long as it should.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "io/process.h"
+#include "support/temp_folder.h"
+
+namespace quern::support {
+
+enum class PostgresListen { UnixSocket, UnixSocketAndTcp };
+
+struct PostgresOptions {
+  PostgresListen listen = PostgresListen::UnixSocket;
+  std::vector<std::string> settings;  // "max_connections=10"
+};
+
+class Postgres {
+ public:
+  explicit Postgres(PostgresOptions options = {});
+  ~Postgres();
+  Postgres(const Postgres&) = delete;
+  Postgres& operator=(const Postgres&) = delete;
+
+  // One for the whole test program, for tests that neither stop nor kill it. Made by the first caller;
+  // that must be the main thread.
+  static Postgres& shared();
+
+  // A fresh and empty database: postgres:///t1?host=/tmp/…&port=5432&user=quern
+  std::string create_database();
+  // The same by TCP. Only with UnixSocketAndTcp.
+  std::string over_tcp(const std::string& url) const;
+  // Runs statements as the superuser, outside every store of ours; the first value of the last one.
+  std::string run_sql(const std::string& url, const std::string& statements);
+
+  // Where it listens.
+  const std::filesystem::path& socket_folder() const { return sockets_; }
+  int port() const { return port_; }
+
+  void stop();   // orderly, as an operator would
+  void kill9();  // SIGKILL to the server and all its backends; gone when this returns
+  void start();  // after stop() or kill9(); answers when this returns
+  void restart() {
+    stop();
+    start();
+  }
+
+ private:
+  std::string maintenance_url() const;
+  void wait_until_it_answers();
+  void remove_shared_memory();
+
+  PostgresOptions options_;
+  TempFolder folder_;
+  TempFolder socket_parent_;
+  std::filesystem::path data_;
+  std::filesystem::path sockets_;
+  int port_ = 5432;
+  int databases_ = 0;
+  std::mutex mutex_;  // guards server_
+  std::optional<io::Process> server_;
+};
+
+}  // namespace quern::support

@@ -15,7 +15,7 @@ cpp_files = find src tests bench -name '*.h' -o -name '*.cc'
 
 # What the sanitizers look at. A test is named like its program, so these select both.
 asan_tests = -L '^(unit|conformance)$$'
-tsan_tests = -L '^(unit|conformance)$$' -R '(^|_)(store|queue|net)(_|$$)'
+tsan_tests = -L '^(unit|conformance)$$' -R '(^|_)(store|queue|net|conformance)(_|$$)'
 
 export UBSAN_OPTIONS := print_stacktrace=1:halt_on_error=1
 export ASAN_OPTIONS := detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1

@@ -4,16 +4,6 @@ function(quern_library name)
   cmake_parse_arguments(arg "" "" "DEPENDS;LINKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
   list(FILTER sources EXCLUDE REGEX "(_test|_bench|/quern|/quern_steps)\\.cc$")
-  if(NOT sources)  # PARTIAL
-    add_library(quern_${name} INTERFACE)
-    target_include_directories(quern_${name} INTERFACE ${CMAKE_SOURCE_DIR}/src)
-    foreach(folder ${arg_DEPENDS})
-      target_link_libraries(quern_${name} INTERFACE quern_${folder})
-    endforeach()
-    target_link_libraries(quern_${name} INTERFACE ${arg_LINKS})
-    return()
-  endif()  # PARTIAL
-
   add_library(quern_${name} STATIC ${sources})
   target_include_directories(quern_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
   foreach(folder ${arg_DEPENDS})

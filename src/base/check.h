@@ -11,15 +11,16 @@ namespace quern {
 
 }  // namespace quern
 
-#define CHECK(condition)                                                              \
-  do {                                                                                \
-    if (!(condition)) [[unlikely]]                                                    \
-      ::quern::check_failed(#condition, {}, __FILE__, __LINE__);                      \
+#define CHECK(condition)                                         \
+  do {                                                           \
+    if (!(condition)) [[unlikely]]                               \
+      ::quern::check_failed(#condition, {}, __FILE__, __LINE__); \
   } while (false)
 
-// For a Result that must hold a value: prints its error.
-#define CHECK_OK(result)                                                              \
-  do {                                                                                \
-    if (!(result).ok()) [[unlikely]]                                                  \
-      ::quern::check_failed(#result, (result).error().message(), __FILE__, __LINE__); \
+// For a Result that must hold a value: prints its error. The expression is evaluated once.
+#define CHECK_OK(...)                                                                             \
+  do {                                                                                            \
+    const auto& check_ok_result = (__VA_ARGS__);                                                  \
+    if (!check_ok_result.ok()) [[unlikely]]                                                       \
+      ::quern::check_failed(#__VA_ARGS__, check_ok_result.error().message(), __FILE__, __LINE__); \
   } while (false)

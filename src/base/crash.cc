@@ -117,8 +117,8 @@ void internal::crash_point_reached(std::string_view name) {
 void internal::durable_write_reached(std::string_view what, std::string_view detail, bool before) {
   State& s = state();
   const std::scoped_lock lock(s.mutex);
-  // Writes of several threads may overlap; the number is taken when a write begins, and "after K" is
-  // the first end seen once K have begun.
+  // Writes of several threads may overlap; the number is taken when a write begins, and "after K"
+  // is the first end seen once K have begun.
   if (before) append_log(s.log, fmt::format("write {} {} {}\n", ++s.writes, what, detail));
   const Order& order = s.order;
   if (order.at_write && order.before == before && order.number == s.writes) act(order.signal);

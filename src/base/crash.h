@@ -1,8 +1,8 @@
 // Crash points and durable writes: the instants at which a test can kill this process.
 //
 // A crash point is a named no-op: one relaxed load when unarmed. A durable write is anything that a
-// recovery could find done or not done (a commit, an fsync, a rename, an unlink); each is numbered, and
-// can be killed before and after. docs/testing.md tells how sweeps use both.
+// recovery could find done or not done (a commit, an fsync, a rename, an unlink); each is numbered,
+// and can be killed before and after. docs/testing.md tells how sweeps use both.
 //
 // Armed by two environment variables, read once by arm_crash_from_environment():
 //   QUERN_CRASH=write:K:before | write:K:after | point:NAME | point:NAME:N    (N-th time, from 1)
@@ -39,7 +39,9 @@ inline void crash_point(std::string_view name) {
 class DurableWrite {
  public:
   explicit DurableWrite(std::string_view what, std::string_view detail = {})
-      : what_(what), detail_(detail), armed_(internal::crash_armed.load(std::memory_order_relaxed)) {
+      : what_(what),
+        detail_(detail),
+        armed_(internal::crash_armed.load(std::memory_order_relaxed)) {
     if (armed_) [[unlikely]]
       internal::durable_write_reached(what_, detail_, true);
   }

@@ -30,8 +30,8 @@ void append_value(fmt::memory_buffer& out, const LogField& field) {
 }
 
 fmt::memory_buffer render(LogLevel level, std::string_view event, LogFields fields) {
-  const auto now = std::chrono::time_point_cast<std::chrono::milliseconds>(
-      std::chrono::system_clock::now());
+  const auto now =
+      std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
   const auto seconds = std::chrono::floor<std::chrono::seconds>(now);
   const auto millis = (now - seconds).count();
   const std::string_view name = kLevelNames[static_cast<int>(level)];
@@ -80,11 +80,21 @@ std::string json_escaped(std::string_view text) {
   out.reserve(text.size() + 2);
   for (const char c : valid_utf8(text)) {
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
       default:
         if (static_cast<unsigned char>(c) < 0x20) {
           out += fmt::format("\\u{:04x}", static_cast<int>(c));

@@ -14,22 +14,18 @@ struct KindFacts {
 
 // One table, so that no kind is mapped in one place and forgotten in another.
 constexpr KindFacts kKinds[] = {
-    {Errc::Invalid, "invalid", 400, false},
-    {Errc::Denied, "denied", 403, false},
-    {Errc::Missing, "missing", 404, false},
-    {Errc::Conflict, "conflict", 409, false},
-    {Errc::Stale, "stale", 412, false},
-    {Errc::TooLarge, "too_large", 413, false},
-    {Errc::Busy, "busy", 503, true},
-    {Errc::Unavailable, "unavailable", 503, true},
-    {Errc::Timeout, "timeout", 504, true},
-    {Errc::Full, "full", 507, true},
-    {Errc::Canceled, "canceled", 499, false},
-    {Errc::Corrupt, "corrupt", 500, false},
+    {Errc::Invalid, "invalid", 400, false},   {Errc::Denied, "denied", 403, false},
+    {Errc::Missing, "missing", 404, false},   {Errc::Conflict, "conflict", 409, false},
+    {Errc::Stale, "stale", 412, false},       {Errc::TooLarge, "too_large", 413, false},
+    {Errc::Busy, "busy", 503, true},          {Errc::Unavailable, "unavailable", 503, true},
+    {Errc::Timeout, "timeout", 504, true},    {Errc::Full, "full", 507, true},
+    {Errc::Canceled, "canceled", 499, false}, {Errc::Corrupt, "corrupt", 500, false},
     {Errc::Internal, "internal", 500, false},
 };
 
-constexpr const KindFacts& facts(Errc kind) { return kKinds[static_cast<int>(kind)]; }
+constexpr const KindFacts& facts(Errc kind) {
+  return kKinds[static_cast<int>(kind)];
+}
 
 constexpr bool in_order() {
   for (int i = 0; i < static_cast<int>(std::size(kKinds)); ++i) {
@@ -41,9 +37,15 @@ static_assert(in_order(), "the table follows the enum");
 
 }  // namespace
 
-std::string_view to_string(Errc kind) { return facts(kind).name; }
-int http_status(Errc kind) { return facts(kind).http_status; }
-bool is_retryable(Errc kind) { return facts(kind).retryable; }
+std::string_view to_string(Errc kind) {
+  return facts(kind).name;
+}
+int http_status(Errc kind) {
+  return facts(kind).http_status;
+}
+bool is_retryable(Errc kind) {
+  return facts(kind).retryable;
+}
 
 Error Error::with_context(std::string_view context) && {
   return Error{kind_, fmt::format("{}: {}", context, message_)};

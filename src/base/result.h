@@ -1,7 +1,7 @@
 // Result<T>: a value or the reason why there is none.
 //
-// Every expected failure (missing, busy, conflict, bad input, disk, peer) is returned as one; nothing
-// of ours throws. The kind says what the caller does about it; the message is for a person.
+// Every expected failure (missing, busy, conflict, bad input, disk, peer) is returned as one;
+// nothing of ours throws. The kind says what the caller does about it; the message is for a person.
 // Propagate with TRY / TRY_ASSIGN, in coroutines with CO_TRY / CO_TRY_ASSIGN. They are plain
 // statements on purpose: g++ 12.2 dies on a statement expression that contains co_await.
 #pragma once
@@ -54,7 +54,8 @@ class [[nodiscard]] Error {
   std::string message_;
 };
 
-// An input over a named limit: "request body: 70000 bytes, the limit is 65536 (net.body_bytes_max)".
+// An input over a named limit: "request body: 70000 bytes, the limit is 65536
+// (net.body_bytes_max)".
 Error over_limit(std::string_view what, std::int64_t got, std::int64_t limit,
                  std::string_view limit_name);
 
@@ -74,8 +75,10 @@ class [[nodiscard]] Result {
     requires(!std::is_void_v<T> && std::is_convertible_v<U &&, Stored> &&
              !std::is_same_v<std::remove_cvref_t<U>, Error> &&
              !std::is_same_v<std::remove_cvref_t<U>, Result>)
-  Result(U&& value) : state_(std::in_place_index<0>, std::forward<U>(value)) {}  // NOLINT: implicit on purpose
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit on purpose
+  Result(U&& value)
+      : state_(std::in_place_index<0>, std::forward<U>(value)) {}  // NOLINT: implicit on purpose
+  Result(Error error)
+      : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit on purpose
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -98,7 +101,9 @@ class [[nodiscard]] Result {
   Stored&& operator*() && { return std::move(*this).value(); }
   Stored* operator->() { return &value(); }
   const Stored* operator->() const { return &value(); }
-  Stored value_or(Stored fallback) && { return ok() ? std::move(*this).value() : std::move(fallback); }
+  Stored value_or(Stored fallback) && {
+    return ok() ? std::move(*this).value() : std::move(fallback);
+  }
 
   const Error& error() const& {
     CHECK(!ok());
@@ -123,14 +128,14 @@ class [[nodiscard]] Result {
 
 #define QUERN_JOIN_(a, b) a##b
 #define QUERN_JOIN(a, b) QUERN_JOIN_(a, b)
-#define QUERN_TRY_(name, ret, ...)                    \
-  do {                                                \
-    auto name = (__VA_ARGS__);                        \
-    if (!name.ok()) ret std::move(name).error();      \
+#define QUERN_TRY_(name, ret, ...)               \
+  do {                                           \
+    auto name = (__VA_ARGS__);                   \
+    if (!name.ok()) ret std::move(name).error(); \
   } while (false)
-#define QUERN_TRY_ASSIGN_(name, ret, decl, ...)       \
-  auto name = (__VA_ARGS__);                          \
-  if (!name.ok()) ret std::move(name).error();        \
+#define QUERN_TRY_ASSIGN_(name, ret, decl, ...) \
+  auto name = (__VA_ARGS__);                    \
+  if (!name.ok()) ret std::move(name).error();  \
   decl = *std::move(name)
 
 // Returns the error of the expression, if it has one.

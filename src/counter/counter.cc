@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/utf8.h"
+#include "model/name.h"
 
 namespace quern::counter {
 namespace {
@@ -19,7 +20,8 @@ using store::Sql;
 
 constexpr Sql kCreate{
     "INSERT INTO counter (name, value, entries) VALUES ($1, 0, 0) ON CONFLICT (name) DO NOTHING",
-    "INSERT INTO counter (name, value, entries) SELECT name, 0, 0 FROM unnest($1::text[]) AS w (name)"
+    "INSERT INTO counter (name, value, entries) SELECT name, 0, 0 FROM unnest($1::text[]) AS w "
+    "(name)"
     " ON CONFLICT (name) DO NOTHING"};
 // Locked: of two lanes or servers, one at a time adds to a counter.
 constexpr Sql kCurrent{"SELECT id, name, value FROM counter WHERE name = $1",
@@ -133,21 +135,10 @@ Result<std::vector<Result<Added>>> add_all(store::Tx& tx, std::span<const AddToC
   return results;
 }
 
-bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-         c == '_' || c == '-';
-}
-
 }  // namespace
 
 Result<> validate(const AddToCounter& add) {
-  const bool named = !add.name.empty() && add.name.size() <= kNameBytesMax &&
-                     std::all_of(add.name.begin(), add.name.end(), is_name_character);
-  if (!named) {
-    return Error{Errc::Invalid, fmt::format("a counter's name has 1 to {} letters, digits, '.', '_' "
-                                            "or '-'",
-                                            kNameBytesMax)};
-  }
+  TRY(model::validate_name("a counter", add.name));
   if (add.key.empty() || add.key.size() > kKeyBytesMax || !is_valid_utf8(add.key) ||
       add.key.find('\0') != std::string::npos) {
     return Error{Errc::Invalid, fmt::format("a key is a text of 1 to {} bytes", kKeyBytesMax)};
@@ -158,7 +149,9 @@ Result<> validate(const AddToCounter& add) {
   return {};
 }
 
-store::LaneKey lane_of(std::string_view name) { return {std::hash<std::string_view>{}(name)}; }
+store::LaneKey lane_of(std::string_view name) {
+  return {std::hash<std::string_view>{}(name)};
+}
 
 std::vector<Result<Added>> apply(store::Tx& tx, std::span<const AddToCounter> batch) {
   Result<std::vector<Result<Added>>> results = add_all(tx, batch);

@@ -1,9 +1,9 @@
-// Counters: the smallest durable feature, and the pattern for the larger ones. An operation applied in
-// bulk, a migration, an idempotency key, a file beside the rows, a check.
+// Counters: the smallest durable feature, and the pattern for the larger ones. An operation applied
+// in bulk, a migration, an idempotency key, a file beside the rows, a check.
 //
-// Guarantee: an addition that was answered is in the counter once, however often it was sent with the
-// same key and whatever died on the way. How: the entry's key is unique within its counter, and entry and
-// counter change in one transaction.
+// Guarantee: an addition that was answered is in the counter once, however often it was sent with
+// the same key and whatever died on the way. How: the entry's key is unique within its counter, and
+// entry and counter change in one transaction.
 //
 // apply() runs on the writer, in the lane of the counter's name (lane_of); the others in a read.
 #pragma once
@@ -23,7 +23,6 @@ namespace quern::counter {
 
 using CounterId = Id<struct CounterTag>;
 
-inline constexpr std::size_t kNameBytesMax = 64;
 inline constexpr std::size_t kKeyBytesMax = 128;
 inline constexpr std::int64_t kAmountMax = 1'000'000'000'000;
 inline constexpr std::size_t kListMax = 1000;
@@ -50,7 +49,7 @@ struct AddToCounter {
   using Reply = Added;
 };
 
-// Invalid where name, key or amount break the limits above. Names are letters, digits, '.', '_', '-'.
+// Invalid where the name is none (model/name.h), or key or amount break the limits above.
 Result<> validate(const AddToCounter& add);
 store::LaneKey lane_of(std::string_view name);
 

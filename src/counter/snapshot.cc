@@ -19,10 +19,11 @@ using store::Tx;
 constexpr Sql kNameSnapshot{
     "UPDATE counter SET snapshot_entries = $2, snapshot_value = $3, snapshot_file = $4"
     " WHERE id = $1 AND (snapshot_entries IS NULL OR snapshot_entries < $2)"};
-constexpr Sql kNamedFiles{"SELECT snapshot_file FROM counter WHERE snapshot_file > $1"
-                          " ORDER BY snapshot_file LIMIT 1000",
-                          "SELECT snapshot_file FROM counter WHERE snapshot_file COLLATE \"C\" > $1"
-                          " ORDER BY snapshot_file COLLATE \"C\" LIMIT 1000"};
+constexpr Sql kNamedFiles{
+    "SELECT snapshot_file FROM counter WHERE snapshot_file > $1"
+    " ORDER BY snapshot_file LIMIT 1000",
+    "SELECT snapshot_file FROM counter WHERE snapshot_file COLLATE \"C\" > $1"
+    " ORDER BY snapshot_file COLLATE \"C\" LIMIT 1000"};
 constexpr Sql kWrongSums{
     "SELECT c.name, c.value, c.entries, coalesce(sum(e.amount), 0), count(e.key)"
     " FROM counter AS c LEFT JOIN counter_entry AS e ON e.counter = c.id"
@@ -116,16 +117,15 @@ Result<std::vector<std::string>> check_counters(const Stores& stores) {
   std::vector<std::string> problems;
   TRY_ASSIGN(const Rows wrong, stores.readers.run([](Tx& tx) { return tx.query(kWrongSums); }));
   for (const Row row : wrong) {
-    problems.push_back(fmt::format("counter {}: says {} from {} entries, which add up to {} from {}",
-                                   row.get<std::string>(0), row.get<std::int64_t>(1),
-                                   row.get<std::int64_t>(2), row.get<std::int64_t>(3),
-                                   row.get<std::int64_t>(4)));
+    problems.push_back(
+        fmt::format("counter {}: says {} from {} entries, which add up to {} from {}",
+                    row.get<std::string>(0), row.get<std::int64_t>(1), row.get<std::int64_t>(2),
+                    row.get<std::int64_t>(3), row.get<std::int64_t>(4)));
   }
   std::string after;
   while (true) {
-    TRY_ASSIGN(const std::vector<Counter> counters, stores.readers.run([after](Tx& tx) {
-                 return list_counters(tx, after, kListMax);
-               }));
+    TRY_ASSIGN(const std::vector<Counter> counters,
+               stores.readers.run([after](Tx& tx) { return list_counters(tx, after, kListMax); }));
     if (counters.empty()) return problems;
     for (const Counter& counter : counters) {
       std::string problem = problem_with_snapshot(stores, counter);

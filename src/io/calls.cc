@@ -16,11 +16,11 @@ namespace quern::io::calls {
 namespace {
 
 // The error an armed fault orders for this call, else 0; cuts `size` where it orders that.
-int ordered_error(FileCall call, std::size_t* size = nullptr) {
+int ordered_error(FileCall call, std::size_t& size) {
   if (!internal::file_calls_are_watched()) [[likely]]
     return 0;
   const internal::Verdict verdict = internal::judge_file_call(call);
-  if (size != nullptr) *size = std::min(*size, verdict.bytes_max);
+  size = std::min(size, verdict.bytes_max);
   return verdict.error_number;
 }
 
@@ -35,11 +35,15 @@ Error failed(FileCall call, const std::string& path, int error_number) {
   return system_error(error_number, fmt::format("{} {}", to_string(call), path));
 }
 
-// Makes the call, again while a signal interrupts it.
+// Makes the call, or the failure ordered in its place; again while a signal interrupts it.
+// `function` takes the number of bytes.
 template <class Function>
-auto repeat(Function function) {
+auto attempt(FileCall call, std::size_t size, Function function) {
   while (true) {
-    const auto result = function();
+    std::size_t allowed = size;
+    const int ordered = ordered_error(call, allowed);
+    const auto result = ordered == 0 ? function(allowed) : -1;
+    if (ordered != 0) errno = ordered;
     if (result >= 0 || errno != EINTR) return result;
   }
 }
@@ -47,8 +51,8 @@ auto repeat(Function function) {
 // A call without a result of its own.
 template <class Function>
 Result<> perform(FileCall call, const std::string& path, const std::string& to, Function function) {
-  if (const int error = ordered_error(call)) return failed(call, path, error);
-  if (repeat(function) != 0) return failed(call, path, errno);
+  const auto without_size = [&](std::size_t) { return function(); };
+  if (attempt(call, 0, without_size) != 0) return failed(call, path, errno);
   record(call, path, to);
   return {};
 }
@@ -56,10 +60,9 @@ Result<> perform(FileCall call, const std::string& path, const std::string& to, 
 }  // namespace
 
 Result<Descriptor> open(const Place& place, int flags, mode_t mode) {
-  if (const int error = ordered_error(FileCall::Open))
-    return failed(FileCall::Open, place.path, error);
-  const int number =
-      repeat([&] { return ::openat(place.folder, place.name.c_str(), flags | O_CLOEXEC, mode); });
+  const int number = attempt(FileCall::Open, 0, [&](std::size_t) {
+    return ::openat(place.folder, place.name.c_str(), flags | O_CLOEXEC, mode);
+  });
   if (number < 0) return failed(FileCall::Open, place.path, errno);
   record(FileCall::Open, place.path);
   return Descriptor(number);
@@ -67,23 +70,21 @@ Result<Descriptor> open(const Place& place, int flags, mode_t mode) {
 
 Result<std::size_t> write(int descriptor, std::string_view bytes, std::int64_t offset,
                           const std::string& path) {
-  std::size_t size = bytes.size();
-  if (const int error = ordered_error(FileCall::Write, &size))
-    return failed(FileCall::Write, path, error);
-  const ssize_t written = repeat([&] { return ::pwrite(descriptor, bytes.data(), size, offset); });
+  const ssize_t written = attempt(FileCall::Write, bytes.size(), [&](std::size_t size) {
+    return ::pwrite(descriptor, bytes.data(), size, offset);
+  });
   if (written < 0) return failed(FileCall::Write, path, errno);
   // A file system that takes nothing and names no reason would have us loop for ever.
-  if (written == 0 && size > 0) return failed(FileCall::Write, path, EIO);
+  if (written == 0 && !bytes.empty()) return failed(FileCall::Write, path, EIO);
   record(FileCall::Write, path, {}, offset, written);
   return static_cast<std::size_t>(written);
 }
 
 Result<std::size_t> read(int descriptor, std::span<char> into, std::int64_t offset,
                          const std::string& path) {
-  std::size_t size = into.size();
-  if (const int error = ordered_error(FileCall::Read, &size))
-    return failed(FileCall::Read, path, error);
-  const ssize_t got = repeat([&] { return ::pread(descriptor, into.data(), size, offset); });
+  const ssize_t got = attempt(FileCall::Read, into.size(), [&](std::size_t size) {
+    return ::pread(descriptor, into.data(), size, offset);
+  });
   if (got < 0) return failed(FileCall::Read, path, errno);
   record(FileCall::Read, path, {}, offset, got);
   return static_cast<std::size_t>(got);

@@ -1,5 +1,5 @@
-// The file calls of io, one function each: errno as Result, EINTR repeated, faults and the recorder of
-// io/fault.h, and the numbering of durable writes. Inside io only.
+// The file calls of io, one function each: errno as Result, EINTR repeated, faults and the recorder
+// of io/fault.h, and the numbering of durable writes. Inside io only.
 //
 // A call names its file by an open folder and a name in it; `path` is the whole name, for messages.
 #pragma once

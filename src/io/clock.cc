@@ -14,7 +14,9 @@ std::int64_t microseconds(TimePoint at) {
 
 }  // namespace
 
-std::int64_t SystemClock::now_us() const { return microseconds(std::chrono::system_clock::now()); }
+std::int64_t SystemClock::now_us() const {
+  return microseconds(std::chrono::system_clock::now());
+}
 
 std::int64_t SystemClock::monotonic_us() const {
   return microseconds(std::chrono::steady_clock::now());

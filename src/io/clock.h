@@ -1,9 +1,9 @@
 // Clock: the only source of time outside the database.
 //
-// now_us() is the wall clock and may jump in either direction: for people and for files, never for a
-// lease or a deadline. monotonic_us() never goes back, counts from an arbitrary instant, and means
-// nothing to another process: for deadlines and measurements.
-// Safe from any thread. Tests use support/fake_clock.h.
+// now_us() is the wall clock and may jump in either direction: for people and for files, never for
+// a lease or a deadline. monotonic_us() never goes back, counts from an arbitrary instant, and
+// means nothing to another process: for deadlines and measurements. Safe from any thread. Tests use
+// support/fake_clock.h.
 #pragma once
 
 #include <cstdint>

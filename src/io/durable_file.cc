@@ -15,12 +15,15 @@ namespace {
 
 constexpr mode_t kFileMode = 0600;
 constexpr mode_t kFolderMode = 0700;
-// Names of 64 random bits meet once in an age; more attempts mean that the source of chance is broken.
+// Names of 64 random bits meet once in an age; more attempts mean that the source of chance is
+// broken.
 constexpr int kTempNamesMax = 3;
 constexpr std::size_t kEntriesMax = 1'000'000;
 
 // "a" lies in ".".
-Path folder_of(const Path& path) { return path.has_parent_path() ? path.parent_path() : Path("."); }
+Path folder_of(const Path& path) {
+  return path.has_parent_path() ? path.parent_path() : Path(".");
+}
 
 bool is_plain_name(std::string_view name) {
   return !name.empty() && name != "." && name != ".." && !name.starts_with(kTempPrefix) &&
@@ -141,8 +144,7 @@ Result<> remove_durably(const Path& path, IfMissing if_missing) {
   const std::string name = path.filename().native();
   const Result<> removed = calls::unlink(place_in(folder, folder_path.native(), name), name);
   if (!removed.ok()) {
-    const bool is_fine =
-        removed.error().kind() == Errc::Missing && if_missing == IfMissing::Fine;
+    const bool is_fine = removed.error().kind() == Errc::Missing && if_missing == IfMissing::Fine;
     if (!is_fine) return removed.error();
   }
   sync_folder_or_abort(folder, folder_path.native());

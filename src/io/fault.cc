@@ -26,14 +26,22 @@ Watch& watch() {
 
 std::string_view to_string(FileCall call) {
   switch (call) {
-    case FileCall::Open: return "open";
-    case FileCall::Read: return "read";
-    case FileCall::Write: return "write";
-    case FileCall::Fsync: return "fsync";
-    case FileCall::Rename: return "rename";
-    case FileCall::SyncFolder: return "sync_folder";
-    case FileCall::Unlink: return "unlink";
-    case FileCall::MakeFolder: return "make_folder";
+    case FileCall::Open:
+      return "open";
+    case FileCall::Read:
+      return "read";
+    case FileCall::Write:
+      return "write";
+    case FileCall::Fsync:
+      return "fsync";
+    case FileCall::Rename:
+      return "rename";
+    case FileCall::SyncFolder:
+      return "sync_folder";
+    case FileCall::Unlink:
+      return "unlink";
+    case FileCall::MakeFolder:
+      return "make_folder";
   }
   return "unknown";
 }

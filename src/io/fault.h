@@ -1,10 +1,10 @@
 // Faults and a recorder for the file calls of io: how tests make disks fail, and see in which order
 // files become durable.
 //
-// Every file call of io goes through one seam that costs one relaxed load when nothing watches. A kill
-// keeps the page cache, so kills prove the order of writes but not that they were synced; the recorder
-// proves that.
-// One fault and one recorder at a time, for the whole process. Tests only; safe from any thread.
+// Every file call of io goes through one seam that costs one relaxed load when nothing watches. A
+// kill keeps the page cache, so kills prove the order of writes but not that they were synced; the
+// recorder proves that. One fault and one recorder at a time, for the whole process. Tests only;
+// safe from any thread.
 #pragma once
 
 #include <atomic>
@@ -72,7 +72,9 @@ struct Verdict {
 Verdict judge_file_call(FileCall call);
 void record_file_call(FileOperation operation);
 
-inline bool file_calls_are_watched() { return file_calls_watched.load(std::memory_order_relaxed); }
+inline bool file_calls_are_watched() {
+  return file_calls_watched.load(std::memory_order_relaxed);
+}
 }  // namespace internal
 
 }  // namespace quern::io

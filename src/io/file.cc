@@ -18,7 +18,9 @@ namespace {
 
 constexpr std::size_t kReadChunkBytes = 64 * 1024;
 
-calls::Place whole(const Path& path) { return {AT_FDCWD, path.native(), path.native()}; }
+calls::Place whole(const Path& path) {
+  return {AT_FDCWD, path.native(), path.native()};
+}
 
 Error failed(std::string_view doing, const Path& path) {
   return system_error(errno, fmt::format("{} {}", doing, path.native()));

@@ -1,16 +1,16 @@
 // Files: read with limits, written durably.
 //
-// Guarantee: a file written here appears under its name whole and synced, or not at all; after a crash
-// at any instant the name shows the old contents or the new ones. What removes or makes a name returns
-// once the change is on the disk.
-// How: bytes go to a temporary name in the same folder; fsync, rename, fsync of the folder. Each of
-// these is a numbered durable write (base/crash.h) and can be made to fail (io/fault.h). A kill leaves
-// the temporary file behind; remove_temp_files() clears them at the owner's next start.
+// Guarantee: a file written here appears under its name whole and synced, or not at all; after a
+// crash at any instant the name shows the old contents or the new ones. What removes or makes a
+// name returns once the change is on the disk. How: bytes go to a temporary name in the same
+// folder; fsync, rename, fsync of the folder. Each of these is a numbered durable write
+// (base/crash.h) and can be made to fail (io/fault.h). A kill leaves the temporary file behind;
+// remove_temp_files() clears them at the owner's next start.
 //
 // Plain functions, safe from any thread; one object is used by one thread at a time.
-// Errors carry the path; kinds by kind_of_errno() (io/system_error.h). A failed fsync of a temporary
-// file is an error: nothing names the file yet, it is dropped. A failed fsync of a folder is a CHECK:
-// nobody can know any more which names are durable.
+// Errors carry the path; kinds by kind_of_errno() (io/system_error.h). A failed fsync of a
+// temporary file is an error: nothing names the file yet, it is dropped. A failed fsync of a folder
+// is a CHECK: nobody can know any more which names are durable.
 #pragma once
 
 #include <cstdint>
@@ -92,8 +92,8 @@ class DurableFile {
 Result<> write_file_durably(const Path& path, std::string_view bytes);
 
 enum class IfMissing { Error, Fine };
-// With Fine the folder is synced even where the name is gone already: whoever removed it may have died
-// before that.
+// With Fine the folder is synced even where the name is gone already: whoever removed it may have
+// died before that.
 Result<> remove_durably(const Path& path, IfMissing if_missing);
 
 // With all its missing parents, for their owner only (mode 0700).

@@ -27,18 +27,12 @@ struct flock whole_file(short type) {
   return lock;
 }
 
-// What people read. Not durable: after a reboot there is no owner to tell of.
-Result<> introduce(const Descriptor& file, const std::string& path, const Clock& clock) {
-  if (::ftruncate(file.get(), 0) != 0) return system_error(errno, "truncate " + path);
+// What people read. Not durable: after a reboot there is no owner to tell of. Failures are let
+// pass: an owner must be able to start on a full disk, to make room.
+void introduce(const Descriptor& file, const std::string& path, const Clock& clock) {
+  if (::ftruncate(file.get(), 0) != 0) return;
   const std::string text = fmt::format("pid {}\nsince {}\n", ::getpid(), utc_text(clock.now_us()));
-  std::size_t written = 0;
-  while (written < text.size()) {
-    TRY_ASSIGN(const std::size_t more,
-               calls::write(file.get(), std::string_view(text).substr(written),
-                            static_cast<std::int64_t>(written), path));
-    written += more;
-  }
-  return {};
+  (void)calls::write(file.get(), text, 0, path);
 }
 
 std::string_view field(std::string_view text, std::string_view name) {
@@ -58,7 +52,7 @@ Result<std::optional<OwnerLock>> OwnerLock::try_acquire(const Path& folder, cons
     if (errno == EAGAIN || errno == EACCES) return std::optional<OwnerLock>();
     return system_error(errno, "lock " + place.path);
   }
-  TRY(introduce(file, place.path, clock));
+  introduce(file, place.path, clock);
   return std::optional<OwnerLock>(OwnerLock(std::move(file)));
 }
 

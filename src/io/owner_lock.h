@@ -1,11 +1,11 @@
 // OwnerLock: the right to be a data folder's only owner process.
 //
-// Guarantee: at most one lock is held per folder at any instant, over all processes and all objects of
-// one process; with it in hand every former owner is known to be dead.
-// How: an OFD lock on the file owner.lock in the folder. The kernel gives it back when the last
-// descriptor of that opening is closed, so by release or by death, even SIGKILL; unlike a POSIX lock it
-// survives somebody else opening and closing the file. The file itself is never removed: whoever
-// waits for it could otherwise lock a file without a name.
+// Guarantee: at most one lock is held per folder at any instant, over all processes and all objects
+// of one process; with it in hand every former owner is known to be dead. How: an OFD lock on the
+// file owner.lock in the folder. The kernel gives it back when the last descriptor of that opening
+// is closed, so by release or by death, even SIGKILL; unlike a POSIX lock it survives somebody else
+// opening and closing the file. The file itself is never removed: whoever waits for it could
+// otherwise lock a file without a name.
 //
 // The descriptor is close-on-exec. A fork without exec shares the lock and keeps it while it lives;
 // io::Process execs at once.

@@ -1,6 +1,7 @@
 // pidfds: a process named by a descriptor, which no later process can take over.
 //
-// By bare system calls: <sys/pidfd.h> of glibc 2.36 declares them as C++ functions, which do not link.
+// By bare system calls: <sys/pidfd.h> of glibc 2.36 declares them as C++ functions, which do not
+// link.
 #pragma once
 
 #include <sys/types.h>

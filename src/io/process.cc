@@ -83,9 +83,9 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 // Both ends of one standard stream.
 struct Ends {
-  int child = -1;      // -1: inherited
-  Descriptor opened;   // keeps `child` open until the fork, where we opened it
-  Descriptor ours;     // of a pipe
+  int child = -1;     // -1: inherited
+  Descriptor opened;  // keeps `child` open until the fork, where we opened it
+  Descriptor ours;    // of a pipe
 };
 
 Result<Ends> open_file_stream(const Path& file, int number) {
@@ -98,11 +98,16 @@ Result<Ends> open_file_stream(const Path& file, int number) {
 
 Result<Ends> open_stream(const Stream& stream, int number) {
   switch (stream.kind) {
-    case Stream::Kind::Inherit: return Ends{};
-    case Stream::Kind::Descriptor: return Ends{stream.descriptor, {}, {}};
-    case Stream::Kind::Null: return open_file_stream("/dev/null", number);
-    case Stream::Kind::File: return open_file_stream(stream.file, number);
-    case Stream::Kind::Pipe: break;
+    case Stream::Kind::Inherit:
+      return Ends{};
+    case Stream::Kind::Descriptor:
+      return Ends{stream.descriptor, {}, {}};
+    case Stream::Kind::Null:
+      return open_file_stream("/dev/null", number);
+    case Stream::Kind::File:
+      return open_file_stream(stream.file, number);
+    case Stream::Kind::Pipe:
+      break;
   }
   TRY_ASSIGN(Pipe pipe, make_pipe());
   const bool child_reads = number == STDIN_FILENO;
@@ -136,12 +141,18 @@ pid_t fork_child(ChildPlan& plan) {
 
 std::string_view describe(ChildFailure::Step step) {
   switch (step) {
-    case ChildFailure::Step::Descriptors: return "place the descriptors of";
-    case ChildFailure::Step::Folder: return "enter the folder of";
-    case ChildFailure::Step::Limits: return "set the limits of";
-    case ChildFailure::Step::User: return "change the user of";
-    case ChildFailure::Step::DeathSignal: return "set the death signal of";
-    case ChildFailure::Step::Exec: return "execute";
+    case ChildFailure::Step::Descriptors:
+      return "place the descriptors of";
+    case ChildFailure::Step::Folder:
+      return "enter the folder of";
+    case ChildFailure::Step::Limits:
+      return "set the limits of";
+    case ChildFailure::Step::User:
+      return "change the user of";
+    case ChildFailure::Step::DeathSignal:
+      return "set the death signal of";
+    case ChildFailure::Step::Exec:
+      return "execute";
   }
   return "start";
 }
@@ -149,8 +160,8 @@ std::string_view describe(ChildFailure::Step step) {
 // Ends with the exec, which closes the pipe, or with the child's word on why there was none.
 Result<> wait_for_exec(const Descriptor& report, const std::string& program) {
   if (!wait_readable(report.get(), kProcessStartMax))
-    return Error{Errc::Timeout, fmt::format("{} did not start within {} ms", program,
-                                            kProcessStartMax.count())};
+    return Error{Errc::Timeout,
+                 fmt::format("{} did not start within {} ms", program, kProcessStartMax.count())};
   ChildFailure failure;
   ssize_t got = 0;
   do {

@@ -1,11 +1,11 @@
 // Process: a child program that dies with us.
 //
-// Guarantee: the child is gone when the object is, and when this process dies, however it dies. It has
-// exactly the descriptors it was given; it does not inherit QUERN_CRASH and QUERN_CRASH_LOG (base/crash.h)
-// unless `environment` names them.
-// How: PR_SET_PDEATHSIG, set before exec, with a look at the parent afterwards in case it died in
-// between; every other descriptor is marked close-on-exec in the child; waiting and killing go through a
-// pidfd, so they never hit a stranger that got the same number.
+// Guarantee: the child is gone when the object is, and when this process dies, however it dies. It
+// has exactly the descriptors it was given; it does not inherit QUERN_CRASH and QUERN_CRASH_LOG
+// (base/crash.h) unless `environment` names them. How: PR_SET_PDEATHSIG, set before exec, with a
+// look at the parent afterwards in case it died in between; every other descriptor is marked
+// close-on-exec in the child; waiting and killing go through a pidfd, so they never hit a stranger
+// that got the same number.
 //
 // Threads: the death signal is tied to the THREAD that started the child, not to the process. Start
 // children from a thread that lives as long as they should. kill() and pidfd() are safe from any

@@ -10,28 +10,38 @@ namespace quern::io {
 Errc kind_of_errno(int error_number) {
   switch (error_number) {
     case ENOSPC:
-    case EDQUOT: return Errc::Full;
-    case ENOENT: return Errc::Missing;
+    case EDQUOT:
+      return Errc::Full;
+    case ENOENT:
+      return Errc::Missing;
     case EACCES:
     case EPERM:
-    case EROFS: return Errc::Denied;
+    case EROFS:
+      return Errc::Denied;
     case EEXIST:
-    case ENOTEMPTY: return Errc::Conflict;
+    case ENOTEMPTY:
+      return Errc::Conflict;
     case EMFILE:
     case ENFILE:
     case ENOMEM:
-    case EAGAIN: return Errc::Busy;
-    // The device failed to answer. Whether the bytes on it are still what was written is not known, so
-    // this is not Corrupt; what reads them again later may find them well.
-    case EIO: return Errc::Unavailable;
-    case ETIMEDOUT: return Errc::Timeout;
-    case EFBIG: return Errc::TooLarge;
+    case EAGAIN:
+      return Errc::Busy;
+    // The device failed to answer. Whether the bytes on it are still what was written is not known,
+    // so this is not Corrupt; what reads them again later may find them well.
+    case EIO:
+      return Errc::Unavailable;
+    case ETIMEDOUT:
+      return Errc::Timeout;
+    case EFBIG:
+      return Errc::TooLarge;
     // The name cannot be that of such a file: whoever gave it must give another.
     case ENOTDIR:
     case EISDIR:
     case ENAMETOOLONG:
-    case ELOOP: return Errc::Invalid;
-    default: return Errc::Internal;
+    case ELOOP:
+      return Errc::Invalid;
+    default:
+      return Errc::Internal;
   }
 }
 

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 
+#include "net/body_reader.h"
 #include "net/connection.h"
 #include "net/waiter.h"
 
 namespace quern::net {
 namespace {
 
-// Below this, a read goes through the buffer: framing bytes and the next bytes come along.
-constexpr std::size_t kDirectReadBytesMin = 16 * 1024;
 constexpr std::size_t kDrainBufferBytes = 16 * 1024;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -97,33 +96,12 @@ Task<Result<>> Exchange::before_reading() {
 }
 
 Task<Result<std::size_t>> Exchange::read_more(std::span<char> buffer) {
-  Stream& stream = *connection_.stream_;
-  std::size_t produced = 0;
-  while (produced == 0 && !body_.done()) {
-    const Instant deadline = std::min(in_ms(body_stall_ms_), drain_deadline_);
-    if (!stream.buffered().empty()) {
-      CO_TRY_ASSIGN(const auto step, body_.decode(stream.buffered(), buffer));
-      stream.consume(step.consumed);
-      produced = step.produced;
-      continue;
-    }
-    const auto direct =
-        static_cast<std::size_t>(std::min<std::uint64_t>(body_.raw_bytes_ahead(), buffer.size()));
-    if (direct >= kDirectReadBytesMin) {
-      CO_TRY_ASSIGN(produced, co_await stream.read(buffer.first(direct), deadline));
-      if (produced == 0) CO_TRY(body_.end_of_input());
-      body_.passed_raw(produced);
-      continue;
-    }
-    // A body known to be small does not get the large buffer.
-    const std::uint64_t wanted = body_.length_known() ? body_.bytes_left() : kBodyBufferBytes;
-    stream.reserve(std::clamp<std::uint64_t>(wanted, kHeadBufferBytes, kBodyBufferBytes));
-    CO_TRY_ASSIGN(const std::size_t filled, co_await stream.fill(deadline));
-    if (filled == 0) CO_TRY(body_.end_of_input());
-  }
-  body_bytes_ += produced;
+  const BodyDeadlines deadlines{body_stall_ms_, drain_deadline_};
+  CO_TRY_ASSIGN(const std::size_t bytes,
+                co_await read_body(*connection_.stream_, body_, buffer, deadlines));
+  body_bytes_ += bytes;
   CO_TRY(check_declared_length());
-  co_return produced;
+  co_return bytes;
 }
 
 Task<Result<std::string>> Exchange::read_all(std::size_t bytes_max) {

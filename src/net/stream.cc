@@ -98,6 +98,15 @@ Task<Result<>> Stream::wait_writable(Instant deadline) {
   co_return Result<>{};
 }
 
+Task<Result<>> Stream::wait_connected(Instant deadline) {
+  CO_TRY(co_await wait_writable(deadline));
+  int failure = 0;
+  socklen_t size = sizeof failure;
+  ::getsockopt(socket_.native_handle(), SOL_SOCKET, SO_ERROR, &failure, &size);
+  if (failure != 0) co_return Error{Errc::Unavailable, socket_error("connecting", failure).message()};
+  co_return Result<>{};
+}
+
 void Stream::consume(std::size_t bytes) {
   CHECK(bytes <= end_ - begin_);
   begin_ += bytes;

@@ -49,6 +49,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Each reads once, into the buffer or into `output`. 0 is the end.
   Task<Result<std::size_t>> fill(Instant deadline);
   Task<Result<std::size_t>> read(std::span<char> output, Instant deadline);
+  // After a connect() that is under way.
+  Task<Result<>> wait_connected(Instant deadline);
   // Writes everything; each pause of the peer may last stall_ms.
   Task<Result<>> write(Parts parts, std::int64_t stall_ms);
 

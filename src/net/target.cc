@@ -1,5 +1,7 @@
 #include "net/target.h"
 
+#include <algorithm>
+
 namespace quern::net {
 namespace {
 
@@ -25,23 +27,17 @@ std::string_view take_until(std::string_view& text, char separator) {
   return part;
 }
 
-Result<std::string> decoded(std::string_view text, Plus plus) {
-  TRY_ASSIGN(std::string result, percent_decoded(text, plus));
-  if (result.find('\0') != std::string::npos) return Error{Errc::Invalid, "a NUL in the target"};
-  return result;
-}
-
 Result<> parse_path(std::string_view path, Target& target) {
-  if (path.empty() || path == "/") return {};
-  path.remove_prefix(1);
-  for (bool more = true; more;) {
+  if (path == "/") return {};
+  for (std::size_t begin = 1; begin <= path.size();) {
     if (target.segments.size() == kTargetSegmentsMax) {
       return over_limit("path segments", kTargetSegmentsMax + 1, kTargetSegmentsMax,
                         "net.target_segments_max");
     }
-    more = path.find('/') != std::string_view::npos;
-    TRY_ASSIGN(std::string segment, decoded(take_until(path, '/'), Plus::IsPlus));
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    TRY_ASSIGN(std::string segment, percent_decoded(path.substr(begin, end - begin), Plus::IsPlus));
     target.segments.push_back(std::move(segment));
+    begin = end + 1;
   }
   return {};
 }
@@ -54,8 +50,8 @@ Result<> parse_query(std::string_view query, Target& target) {
       return over_limit("query parameters", kTargetParametersMax + 1, kTargetParametersMax,
                         "net.target_parameters_max");
     }
-    TRY_ASSIGN(std::string name, decoded(take_until(pair, '='), Plus::IsBlank));
-    TRY_ASSIGN(std::string value, decoded(pair, Plus::IsBlank));
+    TRY_ASSIGN(std::string name, percent_decoded(take_until(pair, '='), Plus::IsBlank));
+    TRY_ASSIGN(std::string value, percent_decoded(pair, Plus::IsBlank));
     target.parameters.emplace_back(std::move(name), std::move(value));
   }
   return {};
@@ -110,6 +106,7 @@ Result<std::string> percent_decoded(std::string_view text, Plus plus) {
       const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
       const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
       if (high < 0 || low < 0) return Error{Errc::Invalid, "a malformed escape in the target"};
+      if (high + low == 0) return Error{Errc::Invalid, "a NUL in the target"};
       result += static_cast<char>(high * 16 + low);
       i += 2;
     }

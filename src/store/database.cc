@@ -33,8 +33,8 @@ Result<std::unique_ptr<Database>> Database::open(const DatabaseUrl& url,
 
 Result<> Database::prepare(MigratePolicy policy) {
   if (kind() == StoreKind::Postgres) {
-    TRY_ASSIGN(const auto session, PostgresSession::open(postgres_, PostgresSession::Access::Plain,
-                                                         &high_water_us_));
+    TRY_ASSIGN(const auto session,
+               PostgresSession::open(postgres_, PostgresSession::Access::Plain, &high_water_us_));
     TRY(migrate(*session, postgres_migrations(), policy, clock_->now_us()));
     return {};
   }

@@ -11,13 +11,13 @@ namespace {
 
 // Beyond 64 subtransactions PostgreSQL no longer keeps their state in shared memory.
 constexpr std::size_t kIsolatedPerTransaction = 32;
-constexpr int kBusyRetriesMax = 3;    // deadlock or lock time-out of an operation that runs alone
-constexpr int kLossesMax = 3;         // connections that one batch may break before it is isolated
+constexpr int kBusyRetriesMax = 3;  // deadlock or lock time-out of an operation that runs alone
+constexpr int kLossesMax = 3;       // connections that one batch may break before it is isolated
 constexpr int kBackoffMsMin = 20;
 constexpr int kBackoffMsMax = 1000;
 
-// Bulk operations of one kind are one unit; a closure is a unit of its own. Kinds stand in the order in
-// which they came, except those that go first.
+// Bulk operations of one kind are one unit; a closure is a unit of its own. Kinds stand in the
+// order in which they came, except those that go first.
 std::vector<std::vector<Operation*>> units_of(
     const std::vector<std::unique_ptr<Operation>>& batch) {
   std::vector<std::vector<Operation*>> units;
@@ -57,7 +57,9 @@ Lane::Lane(std::unique_ptr<Session> session, const io::Clock& clock, const Write
   thread_ = std::thread([this] { run(); });
 }
 
-Lane::~Lane() { stop(); }
+Lane::~Lane() {
+  stop();
+}
 
 Lane::Push Lane::try_push(std::unique_ptr<Operation>& operation) {
   {

@@ -1,17 +1,22 @@
-// Lane: one thread, one session, one bounded queue of operations, and the batches they are committed in.
+// Lane: one thread, one session, one bounded queue of operations, and the batches they are
+// committed in.
 //
-//   queue -> batch -> units (each bulk kind's operations; each closure) -> one transaction -> answers
+//   queue -> batch -> units (each bulk kind's operations; each closure) -> one transaction ->
+//   answers
 //
-// Guarantee: an operation's callback gets a success if and only if its writes are durable (or a failure
-// that says the outcome is unknown, when the database stays away after a lost COMMIT); an operation that
-// fails undoes nobody else's work. How:
-// - SQLite: a savepoint around each unit. PostgreSQL: the batch runs plainly; if something fails it is
+// Guarantee: an operation's callback gets a success if and only if its writes are durable (or a
+// failure that says the outcome is unknown, when the database stays away after a lost COMMIT); an
+// operation that fails undoes nobody else's work. How:
+// - SQLite: a savepoint around each unit. PostgreSQL: the batch runs plainly; if something fails it
+// is
 //   rolled back and run again in transactions of few operations with a savepoint each (many
 //   subtransactions in one transaction make PostgreSQL slow).
 // - A bulk unit that fails is split, so the one at fault gets the error alone.
-// - An error that ended the whole transaction (SQLite: disk full), or a failed COMMIT: the others run
+// - An error that ended the whole transaction (SQLite: disk full), or a failed COMMIT: the others
+// run
 //   again, one per transaction.
-// - A lost connection: reconnect; a COMMIT that was under way is looked up (Session::last_commit_happened)
+// - A lost connection: reconnect; a COMMIT that was under way is looked up
+// (Session::last_commit_happened)
 //   before anything runs again.
 #pragma once
 
@@ -31,10 +36,10 @@
 namespace quern::store {
 
 struct WriterOptions {
-  int lanes = 4;                    // SQLite always has one
+  int lanes = 4;                     // SQLite always has one
   std::size_t queue_ops_max = 4096;  // waiting, per lane
   std::size_t batch_ops_max = 512;
-  int batch_ms_max = 50;          // then what is left waits for the next batch
+  int batch_ms_max = 50;            // then what is left waits for the next batch
   int unavailable_ms_max = 30'000;  // an operation waits this long for a database that is away
 };
 
@@ -43,7 +48,7 @@ struct LaneStats {
   std::int64_t operations = 0;  // answered
   std::int64_t failures = 0;    // of those, with an error
   std::int64_t commits = 0;
-  std::int64_t reruns = 0;      // batches that had to be isolated
+  std::int64_t reruns = 0;  // batches that had to be isolated
   std::int64_t reconnects = 0;
   std::string down_because;  // empty: the database answers
 };
@@ -58,11 +63,13 @@ class Lane {
   // Takes the operation, or leaves it where the queue is full or the lane stopped.
   enum class Push { Taken, Full, Stopped };
   Push try_push(std::unique_ptr<Operation>& operation);
-  // Calls back once when there is room, or when the lane stops; on any thread. False: too many wait.
+  // Calls back once when there is room, or when the lane stops; on any thread. False: too many
+  // wait.
   [[nodiscard]] bool when_room(std::function<void()> callback);
   std::size_t room() const;
 
-  // Takes nothing more, finishes what is queued (answers Unavailable where the database is away), ends.
+  // Takes nothing more, finishes what is queued (answers Unavailable where the database is away),
+  // ends.
   void stop();
   LaneStats stats() const;
 
@@ -99,7 +106,7 @@ class Lane {
   void deliver(std::span<const Unit> units);
   void note_down(const Error& because);
 
-  std::unique_ptr<Session> session_;  // the lane's thread only
+  std::unique_ptr<Session> session_;      // the lane's thread only
   Error last_error_{Errc::Internal, ""};  // why the last attempt did not commit
   const io::Clock& clock_;
   const WriterOptions options_;

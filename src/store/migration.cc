@@ -64,10 +64,11 @@ Result<int> apply_missing(Session& session, const std::vector<Migration>& all, M
   TRY(verify_applied(applied, all));
   const std::size_t missing = all.size() - applied.size();
   if (missing > 0 && policy == MigratePolicy::Refuse) {
-    return Error{Errc::Conflict,
-                 fmt::format("the store has schema {}, this program needs {}; start it once without "
-                             "--no-migrate",
-                             applied.size(), all.size())};
+    return Error{
+        Errc::Conflict,
+        fmt::format("the store has schema {}, this program needs {}; start it once without "
+                    "--no-migrate",
+                    applied.size(), all.size())};
   }
   for (std::size_t i = applied.size(); i < all.size(); ++i) {
     const Migration& script = all[i];

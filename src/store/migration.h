@@ -1,9 +1,9 @@
 // Migrations: numbered scripts that bring a store to the schema this program needs. Forward only.
 //
 // Guarantee: a store is at one version, with every script up to it applied whole, once. All missing
-// scripts run in one transaction under an exclusive lock, so of several servers that start together one
-// migrates and the others find it done. A script that changed after it was applied, or a store newer
-// than the program, is refused.
+// scripts run in one transaction under an exclusive lock, so of several servers that start together
+// one migrates and the others find it done. A script that changed after it was applied, or a store
+// newer than the program, is refused.
 #pragma once
 
 #include <string>

@@ -1,15 +1,16 @@
-// Operations: what the writer runs. A bulk operation is a value whose kind is applied as a whole batch;
-// a closure is a function over the transaction.
+// Operations: what the writer runs. A bulk operation is a value whose kind is applied as a whole
+// batch; a closure is a function over the transaction.
 //
 // A bulk operation `Op` names its answer (`using Reply = …;`) and has, beside it,
 //     std::vector<Result<Op::Reply>> apply(store::Tx& tx, std::span<const Op> batch);
-// that runs one array statement or a few and returns one result per operation, in order. A result that
-// is an error means that this operation wrote nothing. Where a statement itself failed, the whole batch is
-// undone and each operation applied alone, so one bad neighbour harms nobody.
-// With `static constexpr bool kGoesFirst = true;` a kind is applied before others of its batch.
+// that runs one array statement or a few and returns one result per operation, in order. A result
+// that is an error means that this operation wrote nothing. Where a statement itself failed, the
+// whole batch is undone and each operation applied alone, so one bad neighbour harms nobody. With
+// `static constexpr bool kGoesFirst = true;` a kind is applied before others of its batch.
 //
-// Both run on a lane's thread, perhaps more than once before they are committed: they have no effect but
-// on the transaction. The callback runs once, on the lane's thread, after the commit (or the failure).
+// Both run on a lane's thread, perhaps more than once before they are committed: they have no
+// effect but on the transaction. The callback runs once, on the lane's thread, after the commit (or
+// the failure).
 #pragma once
 
 #include <concepts>
@@ -109,7 +110,9 @@ class BulkOperation final : public Answering<typename Op::Reply> {
       self(operations[i]).result_ = std::move(results[i]);
     }
   }
-  static BulkOperation& self(Operation* operation) { return static_cast<BulkOperation&>(*operation); }
+  static BulkOperation& self(Operation* operation) {
+    return static_cast<BulkOperation&>(*operation);
+  }
 
   static constexpr OperationKind kKind{true, goes_first(), &BulkOperation::apply_batch};
 

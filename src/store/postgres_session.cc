@@ -1,6 +1,7 @@
 #include "store/postgres_session.h"
 
 #include <fmt/format.h>
+#include <libpq-fe.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -64,7 +65,13 @@ Result<std::unique_ptr<PostgresSession>> PostgresSession::open(
   return session;
 }
 
-PostgresSession::~PostgresSession() { PQfinish(connection_); }
+void PostgresSession::ResultDeleter::operator()(pg_result* result) const {
+  PQclear(result);
+}
+
+PostgresSession::~PostgresSession() {
+  PQfinish(connection_);
+}
 
 Result<> PostgresSession::connect() {
   const std::string seconds = std::to_string(options_.connect_seconds_max);
@@ -93,7 +100,8 @@ Result<> PostgresSession::configure() {
   const int statement_ms = access_ == Access::Read    ? options_.read_ms_max
                            : access_ == Access::Write ? options_.statement_ms_max
                                                       : 0;
-  TRY(script(fmt::format("SET statement_timeout = {}; SET lock_timeout = {};"
+  TRY(
+      script(fmt::format("SET statement_timeout = {}; SET lock_timeout = {};"
                          "SET idle_in_transaction_session_timeout = {};"
                          "SET synchronous_commit = on; SET client_encoding = 'UTF8'",
                          statement_ms, access_ == Access::Plain ? 0 : options_.lock_ms_max,
@@ -117,7 +125,9 @@ Result<> PostgresSession::register_lane() {
   return {};
 }
 
-Result<> PostgresSession::reconnect() { return connect(); }
+Result<> PostgresSession::reconnect() {
+  return connect();
+}
 
 Result<bool> PostgresSession::last_commit_happened() {
   const Param id[] = {lane_};
@@ -160,7 +170,8 @@ Result<> PostgresSession::send(const char* text, const WireParams& params) {
     prepared.name = "s" + std::to_string(++statements_);
     prepared.types.assign(params.types(), params.types() + params.count());
     sent_.push_back({text, true});
-    if (PQsendPrepare(connection_, prepared.name.c_str(), text, params.count(), params.types()) != 1) {
+    if (PQsendPrepare(connection_, prepared.name.c_str(), text, params.count(), params.types()) !=
+        1) {
       return connection_failure();
     }
   }
@@ -249,7 +260,8 @@ Result<> PostgresSession::script(const std::string& sql) {
   const ResultPtr result(PQexec(connection_, sql.c_str()));
   Result<> outcome;
   const ExecStatusType status = PQresultStatus(result.get());
-  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) outcome = failure(result.get(), "script");
+  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+    outcome = failure(result.get(), "script");
   if (pipelined && !lost_) CHECK(PQenterPipelineMode(connection_) == 1);
   return outcome;
 }

@@ -1,12 +1,11 @@
 // The PostgreSQL driver: libpq, prepared statements, binary values, pipelined round trips.
 //
-// BEGIN travels with the first statement of a transaction, so a transaction of one statement costs two
-// round trips. A writer's session owns a row of writer_lane; each of its transactions stores a new
-// sequence number there before anything else, and only then is a COMMIT ever sent. So the row's lock
-// is held by a commit whose answer was lost, and its number tells whether that commit happened.
+// BEGIN travels with the first statement of a transaction, so a transaction of one statement costs
+// two round trips. A writer's session owns a row of writer_lane; each of its transactions stores a
+// new sequence number there before anything else, and only then is a COMMIT ever sent. So the row's
+// lock is held by a commit whose answer was lost, and its number tells whether that commit
+// happened.
 #pragma once
-
-#include <libpq-fe.h>
 
 #include <atomic>
 #include <memory>
@@ -15,6 +14,8 @@
 
 #include "store/postgres_wire.h"
 #include "store/session.h"
+
+struct pg_conn;  // PGconn
 
 namespace quern::store {
 
@@ -66,9 +67,9 @@ class PostgresSession final : public Session {
     bool prepares;
   };
   struct ResultDeleter {
-    void operator()(PGresult* result) const { PQclear(result); }
+    void operator()(pg_result* result) const;
   };
-  using ResultPtr = std::unique_ptr<PGresult, ResultDeleter>;
+  using ResultPtr = std::unique_ptr<pg_result, ResultDeleter>;
 
   PostgresSession(PostgresOptions options, Access access, std::atomic<std::int64_t>* high_water_us)
       : options_(std::move(options)), access_(access), high_water_us_(high_water_us) {}
@@ -80,16 +81,16 @@ class PostgresSession final : public Session {
   Result<> send_begin();
   Result<> send(const char* text, const WireParams& params);
   Result<Rows> receive_all();
-  Result<Rows> receive(const char* text, const PGresult* result);
+  Result<Rows> receive(const char* text, const pg_result* result);
   ResultPtr next_result();
-  Error failure(const PGresult* result, const char* text);
+  Error failure(const pg_result* result, const char* text);
   Error connection_failure();
   void note_time(std::int64_t database_us);
 
   PostgresOptions options_;
   Access access_;
   std::atomic<std::int64_t>* high_water_us_;
-  PGconn* connection_ = nullptr;
+  pg_conn* connection_ = nullptr;
   bool lost_ = false;
   Begin pending_begin_ = Begin::None;  // to be sent with the next statement
   std::unordered_map<const char*, Prepared> prepared_;

@@ -1,6 +1,7 @@
 #include "store/postgres_wire.h"
 
 #include <fmt/format.h>
+#include <libpq-fe.h>
 
 #include <bit>
 #include <cstring>
@@ -35,11 +36,16 @@ struct WireType {
 
 WireType wire_type(Param::Type type) {
   switch (type) {
-    case Param::Type::Bool: return {kBool, kBoolArray};
-    case Param::Type::Int: return {kInt8, kInt8Array};
-    case Param::Type::Real: return {kFloat8, kFloat8Array};
-    case Param::Type::Text: return {kText, kTextArray};
-    case Param::Type::Blob: return {kBytea, kByteaArray};
+    case Param::Type::Bool:
+      return {kBool, kBoolArray};
+    case Param::Type::Int:
+      return {kInt8, kInt8Array};
+    case Param::Type::Real:
+      return {kFloat8, kFloat8Array};
+    case Param::Type::Text:
+      return {kText, kTextArray};
+    case Param::Type::Blob:
+      return {kBytea, kByteaArray};
   }
   CHECK(false);
   return {};
@@ -63,17 +69,25 @@ Unsigned read_big_endian(const char* data) {
 
 void append_payload(std::string& out, const Param& param) {
   switch (param.type) {
-    case Param::Type::Bool: out.push_back(param.integer != 0 ? 1 : 0); break;
+    case Param::Type::Bool:
+      out.push_back(param.integer != 0 ? 1 : 0);
+      break;
     case Param::Type::Int:
       append_big_endian(out, static_cast<std::uint64_t>(param.integer));
       break;
-    case Param::Type::Real: append_big_endian(out, std::bit_cast<std::uint64_t>(param.real)); break;
+    case Param::Type::Real:
+      append_big_endian(out, std::bit_cast<std::uint64_t>(param.real));
+      break;
     case Param::Type::Text:
-    case Param::Type::Blob: out.append(param.bytes); break;
+    case Param::Type::Blob:
+      out.append(param.bytes);
+      break;
   }
 }
 
-bool is_bytes(Param::Type type) { return type == Param::Type::Text || type == Param::Type::Blob; }
+bool is_bytes(Param::Type type) {
+  return type == Param::Type::Text || type == Param::Type::Blob;
+}
 
 // Header: dimensions, whether nulls occur, element type, length, lower bound. Then each element.
 void append_array(std::string& out, const Bulk& bulk, std::size_t column) {
@@ -99,12 +113,18 @@ Result<Cell> cell_of(const PGresult* result, int row, int column) {
   if (PQgetisnull(result, row, column) != 0) return Cell(std::monostate{});
   const char* data = PQgetvalue(result, row, column);
   switch (PQftype(result, column)) {
-    case kBool: return Cell(std::int64_t{data[0] != 0});
-    case kInt2: return Cell(std::int64_t{static_cast<std::int16_t>(read_big_endian<std::uint16_t>(data))});
-    case kInt4: return Cell(std::int64_t{static_cast<std::int32_t>(read_big_endian<std::uint32_t>(data))});
-    case kInt8: return Cell(static_cast<std::int64_t>(read_big_endian<std::uint64_t>(data)));
-    case kFloat4: return Cell(double{std::bit_cast<float>(read_big_endian<std::uint32_t>(data))});
-    case kFloat8: return Cell(std::bit_cast<double>(read_big_endian<std::uint64_t>(data)));
+    case kBool:
+      return Cell(std::int64_t{data[0] != 0});
+    case kInt2:
+      return Cell(std::int64_t{static_cast<std::int16_t>(read_big_endian<std::uint16_t>(data))});
+    case kInt4:
+      return Cell(std::int64_t{static_cast<std::int32_t>(read_big_endian<std::uint32_t>(data))});
+    case kInt8:
+      return Cell(static_cast<std::int64_t>(read_big_endian<std::uint64_t>(data)));
+    case kFloat4:
+      return Cell(double{std::bit_cast<float>(read_big_endian<std::uint32_t>(data))});
+    case kFloat8:
+      return Cell(std::bit_cast<double>(read_big_endian<std::uint64_t>(data)));
     case kText:
     case kVarchar:
     case kName:
@@ -112,8 +132,9 @@ Result<Cell> cell_of(const PGresult* result, int row, int column) {
     case kBytea:
       return Cell(std::string(data, static_cast<std::size_t>(PQgetlength(result, row, column))));
     default:
-      return Error{Errc::Internal, fmt::format("column '{}' has type {}, which is not read; cast it",
-                                               PQfname(result, column), PQftype(result, column))};
+      return Error{Errc::Internal,
+                   fmt::format("column '{}' has type {}, which is not read; cast it",
+                               PQfname(result, column), PQftype(result, column))};
   }
 }
 
@@ -125,7 +146,8 @@ WireParams::WireParams(std::span<const Param> params) {
     if (param.null) {
       add(type, nullptr, 0);
     } else if (is_bytes(param.type)) {
-      add(type, param.bytes.empty() ? "" : param.bytes.data(), static_cast<int>(param.bytes.size()));
+      add(type, param.bytes.empty() ? "" : param.bytes.data(),
+          static_cast<int>(param.bytes.size()));
     } else {
       const std::size_t begin = arena_.size();
       append_payload(arena_, param);

@@ -1,7 +1,6 @@
-// PostgreSQL's binary format, for the types we use: bigint, double, boolean, text, bytea and arrays.
+// PostgreSQL's binary format, for the types we use: bigint, double, boolean, text, bytea and
+// arrays.
 #pragma once
-
-#include <libpq-fe.h>
 
 #include <string>
 #include <vector>
@@ -10,7 +9,11 @@
 #include "store/rows.h"
 #include "store/sql.h"
 
+struct pg_result;  // PGresult
+
 namespace quern::store {
+
+using Oid = unsigned int;  // as libpq has it
 
 // The parameters of one execution, as libpq wants them. Numbers and arrays live in the arena.
 class WireParams {
@@ -37,6 +40,6 @@ class WireParams {
 };
 
 // Appends the rows of a result; Internal where a column has a type that we do not read.
-Result<> append_rows(const PGresult* result, Rows& rows);
+Result<> append_rows(const pg_result* result, Rows& rows);
 
 }  // namespace quern::store

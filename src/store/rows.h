@@ -1,7 +1,8 @@
 // Rows: what a statement returned, copied out of the driver, with typed access.
 //
 // Asking a cell for a type it does not have is our bug (CHECK): statement and reader are written
-// together. A statement that could return much has a LIMIT; kRowsMax guards against one that forgot.
+// together. A statement that could return much has a LIMIT; kRowsMax guards against one that
+// forgot.
 #pragma once
 
 #include <cstdint>

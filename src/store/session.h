@@ -1,11 +1,12 @@
 // Session: one connection to a store, behind the seam that both drivers implement.
 //
-// A session belongs to one thread at a time. Statements are prepared once and kept. Expected failures
-// come back as kinds: Conflict (a constraint), Busy (deadlock, lock), Full (no space), Timeout,
-// Unavailable (the connection is gone: lost() is then true), Corrupt; anything else is Internal.
+// A session belongs to one thread at a time. Statements are prepared once and kept. Expected
+// failures come back as kinds: Conflict (a constraint), Busy (deadlock, lock), Full (no space),
+// Timeout, Unavailable (the connection is gone: lost() is then true), Corrupt; anything else is
+// Internal.
 //
-// After an error look at in_transaction(): SQLite ends a whole transaction when the disk is full, also
-// inside a savepoint; PostgreSQL keeps one that can only be rolled back.
+// After an error look at in_transaction(): SQLite ends a whole transaction when the disk is full,
+// also inside a savepoint; PostgreSQL keeps one that can only be rolled back.
 #pragma once
 
 #include <memory>
@@ -46,8 +47,8 @@ class Session {
   virtual bool lost() const = 0;
   // One attempt to connect again.
   virtual Result<> reconnect() = 0;
-  // After a commit whose answer was lost, on a connection made since: whether it happened. Waits for a
-  // former connection that is still in that commit.
+  // After a commit whose answer was lost, on a connection made since: whether it happened. Waits
+  // for a former connection that is still in that commit.
   virtual Result<bool> last_commit_happened() = 0;
 };
 

@@ -1,7 +1,7 @@
 // Sql, Param, Bulk: what is handed to a session.
 //
-// An Sql is a constant of the program: its constructor runs at compile time only, so text can never be
-// assembled from values, and its address identifies a prepared statement. Where the stores need
+// An Sql is a constant of the program: its constructor runs at compile time only, so text can never
+// be assembled from values, and its address identifies a prepared statement. Where the stores need
 // different words, it holds one text for each. Parameters are $1, $2, ... in both.
 #pragma once
 
@@ -23,7 +23,8 @@ enum class StoreKind { Sqlite, Postgres };
 
 class Sql {
  public:
-  consteval Sql(const char* both) : sqlite_(both), postgres_(both) {}  // NOLINT: implicit on purpose
+  consteval Sql(const char* both)
+      : sqlite_(both), postgres_(both) {}  // NOLINT: implicit on purpose
   consteval Sql(const char* sqlite, const char* postgres) : sqlite_(sqlite), postgres_(postgres) {}
 
   const char* text(StoreKind kind) const { return kind == StoreKind::Sqlite ? sqlite_ : postgres_; }
@@ -65,9 +66,9 @@ struct Param {
 
 // Rows of values for one statement, applied as a whole.
 //
-// On PostgreSQL each column becomes one array parameter of one statement (unnest($1::bigint[], ...));
-// on SQLite the statement runs once per row. Rows that either returns come back in no promised order:
-// match them by a key that the statement returns.
+// On PostgreSQL each column becomes one array parameter of one statement (unnest($1::bigint[],
+// ...)); on SQLite the statement runs once per row. Rows that either returns come back in no
+// promised order: match them by a key that the statement returns.
 class Bulk {
  public:
   template <class... Values>

@@ -1,6 +1,7 @@
 #include "store/sqlite_session.h"
 
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <string>
@@ -24,27 +25,39 @@ constexpr int kProgressStep = 10'000;  // virtual machine instructions between l
 
 Errc kind_of(int code) {
   switch (code & 0xFF) {
-    case SQLITE_CONSTRAINT: return Errc::Conflict;
+    case SQLITE_CONSTRAINT:
+      return Errc::Conflict;
     case SQLITE_BUSY:
-    case SQLITE_LOCKED: return Errc::Busy;
-    case SQLITE_FULL: return Errc::Full;
-    case SQLITE_INTERRUPT: return Errc::Timeout;
+    case SQLITE_LOCKED:
+      return Errc::Busy;
+    case SQLITE_FULL:
+      return Errc::Full;
+    case SQLITE_INTERRUPT:
+      return Errc::Timeout;
     case SQLITE_CORRUPT:
-    case SQLITE_NOTADB: return Errc::Corrupt;
+    case SQLITE_NOTADB:
+      return Errc::Corrupt;
     case SQLITE_CANTOPEN:
-    case SQLITE_IOERR: return Errc::Unavailable;
+    case SQLITE_IOERR:
+      return Errc::Unavailable;
     case SQLITE_PERM:
-    case SQLITE_READONLY: return Errc::Denied;
-    case SQLITE_TOOBIG: return Errc::TooLarge;
-    default: return Errc::Internal;
+    case SQLITE_READONLY:
+      return Errc::Denied;
+    case SQLITE_TOOBIG:
+      return Errc::TooLarge;
+    default:
+      return Errc::Internal;
   }
 }
 
 Cell cell_of(sqlite3_stmt* statement, int column) {
   switch (sqlite3_column_type(statement, column)) {
-    case SQLITE_NULL: return std::monostate{};
-    case SQLITE_INTEGER: return sqlite3_column_int64(statement, column);
-    case SQLITE_FLOAT: return sqlite3_column_double(statement, column);
+    case SQLITE_NULL:
+      return std::monostate{};
+    case SQLITE_INTEGER:
+      return sqlite3_column_int64(statement, column);
+    case SQLITE_FLOAT:
+      return sqlite3_column_double(statement, column);
     default: {
       const void* bytes = sqlite3_column_blob(statement, column);
       const int size = sqlite3_column_bytes(statement, column);
@@ -59,8 +72,10 @@ int bind_one(sqlite3_stmt* statement, int position, const Param& param) {
   const char* bytes = param.bytes.empty() ? "" : param.bytes.data();
   switch (param.type) {
     case Param::Type::Bool:
-    case Param::Type::Int: return sqlite3_bind_int64(statement, position, param.integer);
-    case Param::Type::Real: return sqlite3_bind_double(statement, position, param.real);
+    case Param::Type::Int:
+      return sqlite3_bind_int64(statement, position, param.integer);
+    case Param::Type::Real:
+      return sqlite3_bind_double(statement, position, param.real);
     case Param::Type::Text:
       return sqlite3_bind_text64(statement, position, bytes, param.bytes.size(), SQLITE_STATIC,
                                  SQLITE_UTF8);
@@ -90,17 +105,17 @@ SqliteSession::~SqliteSession() {
 }
 
 Result<> SqliteSession::configure(Access access) {
-  TRY(script(
-      "PRAGMA journal_mode = WAL;"
-      "PRAGMA synchronous = FULL;"
-      "PRAGMA foreign_keys = ON;"
-      "PRAGMA trusted_schema = OFF;"
-      "PRAGMA cell_size_check = ON;"
-      "PRAGMA temp_store = MEMORY;"
-      "PRAGMA busy_timeout = 1000;"
-      "PRAGMA cache_size = -8000;"
-      "PRAGMA wal_autocheckpoint = 2000;"
-      "PRAGMA journal_size_limit = 67108864;"));
+  TRY(
+      script("PRAGMA journal_mode = WAL;"
+             "PRAGMA synchronous = FULL;"
+             "PRAGMA foreign_keys = ON;"
+             "PRAGMA trusted_schema = OFF;"
+             "PRAGMA cell_size_check = ON;"
+             "PRAGMA temp_store = MEMORY;"
+             "PRAGMA busy_timeout = 1000;"
+             "PRAGMA cache_size = -8000;"
+             "PRAGMA wal_autocheckpoint = 2000;"
+             "PRAGMA journal_size_limit = 67108864;"));
   if (access == Access::Read) {
     TRY(script("PRAGMA query_only = ON"));
     // A reader that stays would keep the log from being checkpointed.
@@ -234,7 +249,9 @@ void SqliteSession::rollback() {
   CHECK(done.ok() || !in_transaction());
 }
 
-bool SqliteSession::in_transaction() const { return sqlite3_get_autocommit(database_) == 0; }
+bool SqliteSession::in_transaction() const {
+  return sqlite3_get_autocommit(database_) == 0;
+}
 
 Result<> SqliteSession::savepoint() {
   TRY(run(kSavepoint, {}));

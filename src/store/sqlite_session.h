@@ -5,8 +5,6 @@
 // back, also across a restart, stands still until it catches up.
 #pragma once
 
-#include <sqlite3.h>
-
 #include <atomic>
 #include <memory>
 #include <string>
@@ -14,6 +12,9 @@
 
 #include "io/clock.h"
 #include "store/session.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
 
 namespace quern::store {
 

@@ -1,5 +1,5 @@
-// Tx: a transaction, as durable code sees it. The code is plain and synchronous; whoever made the Tx
-// commits or rolls back. It is valid only during the call that received it.
+// Tx: a transaction, as durable code sees it. The code is plain and synchronous; whoever made the
+// Tx commits or rolls back. It is valid only during the call that received it.
 #pragma once
 
 #include <array>

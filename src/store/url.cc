@@ -31,8 +31,9 @@ Result<DatabaseUrl> DatabaseUrl::parse(std::string_view text) {
   if (text.starts_with("postgres://") || text.starts_with("postgresql://")) {
     return DatabaseUrl{StoreKind::Postgres, std::string(text)};
   }
-  return Error{Errc::Invalid,
-               fmt::format("database '{}': expected sqlite:PATH or postgres://USER@HOST/NAME", text)};
+  return Error{
+      Errc::Invalid,
+      fmt::format("database '{}': expected sqlite:PATH or postgres://USER@HOST/NAME", text)};
 }
 
 std::string DatabaseUrl::redacted() const {

@@ -8,8 +8,7 @@ Result<std::unique_ptr<Writer>> Writer::open(Database& database, const WriterOpt
   const int lanes = database.kind() == StoreKind::Sqlite ? 1 : options.lanes;
   for (int i = 0; i < lanes; ++i) {
     TRY_ASSIGN(std::unique_ptr<Session> session, database.connect_writer());
-    writer->lanes_.push_back(
-        std::make_unique<Lane>(std::move(session), database.clock(), options));
+    writer->lanes_.push_back(std::make_unique<Lane>(std::move(session), database.clock(), options));
   }
   return writer;
 }

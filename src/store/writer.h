@@ -1,9 +1,9 @@
-// The writer: the only way to change the store. It runs many operations in one transaction, commits once,
-// then answers them all: group commit makes Quern fast and durable at the same time.
+// The writer: the only way to change the store. It runs many operations in one transaction, commits
+// once, then answers them all: group commit makes Quern fast and durable at the same time.
 //
-// Operations go to lanes by key (a partition): those of one key keep their order of arrival within a kind,
-// and never run at the same time. SQLite has one lane. Each lane's queue is bounded; its room is the demand
-// that the edge passes on: where there is none, sockets are not read.
+// Operations go to lanes by key (a partition): those of one key keep their order of arrival within
+// a kind, and never run at the same time. SQLite has one lane. Each lane's queue is bounded; its
+// room is the demand that the edge passes on: where there is none, sockets are not read.
 //
 // Threads: all functions from any thread, except that run() must not be called from a callback.
 #pragma once

@@ -14,9 +14,8 @@ class SessionTest : public StoreTest {
   }
 };
 
-constexpr Sql kEcho{
-    "SELECT $1, $2, $3, $4, $5",
-    "SELECT $1::bigint, $2::double precision, $3::text, $4::bytea, $5::boolean"};
+constexpr Sql kEcho{"SELECT $1, $2, $3, $4, $5",
+                    "SELECT $1::bigint, $2::double precision, $3::text, $4::bytea, $5::boolean"};
 
 TEST_P(SessionTest, ValuesComeBackAsTheyWereGiven) {
   const std::string blob("\0\xFF\x01", 3);

@@ -1,5 +1,5 @@
-// SQLite with no space left. The disk's end is set by max_page_count; what SQLite does then is the same:
-// it ends the whole transaction, also from within a savepoint.
+// SQLite with no space left. The disk's end is set by max_page_count; what SQLite does then is the
+// same: it ends the whole transaction, also from within a savepoint.
 #include "conformance/store_fixture.h"
 
 namespace quern::store {

@@ -109,8 +109,9 @@ class HeldLane {
 template <class Op>
 std::future<Result<Answer<Op>>> push(Lane& lane, Op op) {
   auto promise = std::make_shared<std::promise<Result<Answer<Op>>>>();
-  auto operation = make_operation(
-      std::move(op), [promise](Result<Answer<Op>> result) { promise->set_value(std::move(result)); });
+  auto operation = make_operation(std::move(op), [promise](Result<Answer<Op>> result) {
+    promise->set_value(std::move(result));
+  });
   CHECK(lane.try_push(operation) == Lane::Push::Taken);
   return promise->get_future();
 }

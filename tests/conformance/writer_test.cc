@@ -1,4 +1,5 @@
-// What the writer promises, on every store: group commit, neighbours that fail, limits, order, stop.
+// What the writer promises, on every store: group commit, neighbours that fail, limits, order,
+// stop.
 #include "conformance/store_fixture.h"
 
 namespace quern::store {
@@ -205,9 +206,7 @@ TEST_P(WriterTest, StoppingFinishesWhatIsQueuedAndRefusesTheRest) {
 TEST_P(WriterTest, TimeNeverGoesBackEvenAcrossARestart) {
   support::FakeClock clock;
   open({.lanes = 1}, {.clock = &clock});
-  const auto now = [this] {
-    return *writer_->run({}, [](Tx& tx) { return tx.now_us(); });
-  };
+  const auto now = [this] { return *writer_->run({}, [](Tx& tx) { return tx.now_us(); }); };
   const std::int64_t first = now();
   EXPECT_GT(first, 0);
   clock.set_now_us(support::FakeClock::kStartUs - 3'600'000'000);

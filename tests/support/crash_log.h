@@ -1,4 +1,5 @@
-// What a program wrote to QUERN_CRASH_LOG (base/crash.h): the durable writes and crash points it reached.
+// What a program wrote to QUERN_CRASH_LOG (base/crash.h): the durable writes and crash points it
+// reached.
 #pragma once
 
 #include <map>

@@ -79,7 +79,11 @@ void add_kills_at_points(const CrashLog& calm, const SweepOptions& options,
         continue;
       }
       kills.push_back({fmt::format("point:{}:{}", point, visit),
-                       fmt::format("at visit {} of {}", visit, point), 0, {}, point, visit});
+                       fmt::format("at visit {} of {}", visit, point),
+                       0,
+                       {},
+                       point,
+                       visit});
     }
   }
 }
@@ -89,8 +93,8 @@ void add_kills_at_points(const CrashLog& calm, const SweepOptions& options,
 Result<std::shared_ptr<Program>> World::start(ProgramOptions options) {
   const int number = starts() + 1;
   if (number > kStartsPerWorldMax)
-    return Error{Errc::Unavailable, fmt::format("the program was started {} times in one world",
-                                                kStartsPerWorldMax)};
+    return Error{Errc::Unavailable,
+                 fmt::format("the program was started {} times in one world", kStartsPerWorldMax)};
   options.environment.insert(options.environment.end(), every_start_.begin(), every_start_.end());
   if (number == armed_start_)
     options.environment.insert(options.environment.end(), armed_.begin(), armed_.end());
@@ -178,7 +182,7 @@ class Sweep {
 
   bool has_patience() {
     const std::scoped_lock lock(mutex_);
-    return report_.failures.size() < kSweepFailuresMax;
+    return report_.failures.size() < options_.failures_max;
   }
 
   // Arms one start of a world and gives the path of its crash log.
@@ -217,7 +221,7 @@ class Sweep {
     std::atomic<std::size_t> next{0};
     std::atomic<std::size_t> failed_runs{0};
     const auto work = [&] {
-      while (failed_runs < kSweepFailuresMax) {
+      while (failed_runs < options_.failures_max) {
         const std::size_t i = next++;
         if (i >= kills.size()) return;
         failures[i] = run_killed(kills[i]);
@@ -301,9 +305,9 @@ class Sweep {
     report_.kills += world.killed();
     if (outcome.ok() && *outcome == report_.outcome) return;
     world.folder_.keep_if_asked();
-    failed(fmt::format("round {}: {}", round,
-                       outcome.ok() ? difference(report_.outcome, *outcome)
-                                    : outcome.error().message()));
+    failed(fmt::format(
+        "round {}: {}", round,
+        outcome.ok() ? difference(report_.outcome, *outcome) : outcome.error().message()));
   }
 
   const Scenario& scenario_;
@@ -313,10 +317,9 @@ class Sweep {
 };
 
 std::string SweepReport::text() const {
-  std::string text = fmt::format("{} durable writes ({}); crash points: {}; {} kills", writes,
-                                 counts_text(writes_by_kind),
-                                 visits_by_point.empty() ? "none" : counts_text(visits_by_point),
-                                 kills);
+  std::string text = fmt::format(
+      "{} durable writes ({}); crash points: {}; {} kills", writes, counts_text(writes_by_kind),
+      visits_by_point.empty() ? "none" : counts_text(visits_by_point), kills);
   if (visits_left_out > 0) text += fmt::format("; {} visits left out", visits_left_out);
   if (renumbered > 0) text += fmt::format("; {} runs numbered another kind", renumbered);
   text += fmt::format("; {} failures\n", failures.size());

@@ -1,12 +1,14 @@
 // The kill sweep: proof that a program ends the same, whatever the instant at which it is killed.
 //
 // A scenario is code that, in a fresh World, drives the program under test to the end of some work,
-// starting it again whenever it dies, and returns the outcome as a text that two equal runs share (no
-// ids, times or paths). The sweep runs it once calmly, which numbers the durable writes and crash
-// points (base/crash.h) of the program's first start; then once for each of them, the program being
-// killed with SIGKILL right there; and demands the calm outcome every time. docs/testing.md has more.
+// starting it again whenever it dies, and returns the outcome as a text that two equal runs share
+// (no ids, times or paths). The sweep runs it once calmly, which numbers the durable writes and
+// crash points (base/crash.h) of the program's first start; then once for each of them, the program
+// being killed with SIGKILL right there; and demands the calm outcome every time. docs/testing.md
+// has more.
 //
-// Kills keep the page cache: they prove order, not that bytes were synced; support/file_order.h does.
+// Kills keep the page cache: they prove order, not that bytes were synced; support/file_order.h
+// does.
 #pragma once
 
 #include <cstdint>
@@ -31,15 +33,15 @@ inline constexpr int kStartsPerWorldMax = 20;
 // Of the visits to one crash point, the first and the last ones are swept.
 inline constexpr int kVisitsPerPointMax = 8;
 // A broken program fails everywhere; the first failures tell it.
-inline constexpr std::size_t kSweepFailuresMax = 20;
+inline constexpr std::size_t kSweepFailuresMax = 50;
 
 // What one run of a scenario has: a folder of its own and the program under test.
 class World {
  public:
   const std::filesystem::path& folder() const { return folder_.path(); }
 
-  // Starts the program; one start of a world (the first unless SweepOptions says otherwise) is the one
-  // that is killed.
+  // Starts the program; one start of a world (the first unless SweepOptions says otherwise) is the
+  // one that is killed.
   Result<std::shared_ptr<Program>> start(ProgramOptions options);
   // Starts it until it ends by itself: again after each SIGKILL.
   Result<Ran> run_to_end(const ProgramOptions& options,
@@ -66,19 +68,21 @@ using Scenario = std::function<Result<std::string>(World&)>;
 
 struct SweepOptions {
   int parallel = 1;  // worlds at a time
-  // Which start is numbered and killed. 2 sweeps a recovery: the scenario kills the first by itself.
+  // Which start is numbered and killed. 2 sweeps a recovery: the scenario kills the first by
+  // itself.
   int armed_start = 1;
   int visits_per_point_max = kVisitsPerPointMax;
+  std::size_t failures_max = kSweepFailuresMax;
 };
 
 struct SweepReport {
-  std::string outcome;            // of the calm run
-  int writes = 0;                 // durable writes of the calm run
+  std::string outcome;  // of the calm run
+  int writes = 0;       // durable writes of the calm run
   std::map<std::string, int> writes_by_kind;
   std::map<std::string, int> visits_by_point;
-  int kills = 0;                  // that hit
-  int visits_left_out = 0;        // beyond visits_per_point_max
-  int renumbered = 0;             // runs in which write k was of another kind than in the calm one
+  int kills = 0;            // that hit
+  int visits_left_out = 0;  // beyond visits_per_point_max
+  int renumbered = 0;       // runs in which write k was of another kind than in the calm one
   std::vector<std::string> failures;
 
   std::string text() const;
@@ -87,8 +91,8 @@ struct SweepReport {
 // Prints what it swept. A test expects no failures, or, of a broken build, some.
 SweepReport kill_sweep(const Scenario& scenario, const SweepOptions& options = {});
 
-// SIGKILL from outside at random instants of the run, once or twice in each of `rounds` worlds. Prints
-// the seed; batches are as in real life, so this also kills inside them.
+// SIGKILL from outside at random instants of the run, once or twice in each of `rounds` worlds.
+// Prints the seed; batches are as in real life, so this also kills inside them.
 SweepReport random_kills(const Scenario& scenario, int rounds, std::uint64_t seed);
 
 }  // namespace quern::support

@@ -141,11 +141,12 @@ Postgres::Postgres(PostgresOptions options)
   give_to_server_user(sockets_);
   copy_template(folder_.path());
   std::ofstream settings(data_ / "postgresql.auto.conf", std::ios::app);
-  settings << "fsync=on\nsynchronous_commit=on\nfull_page_writes=on\n"
-           << "shared_buffers=16MB\nmax_connections=60\nmax_wal_size=64MB\nautovacuum_naptime=1min\n"
-           // What a killed server leaves lies in its folder then, not in /dev/shm.
-           << "dynamic_shared_memory_type=mmap\n"
-           << "unix_socket_directories='" << sockets_.native() << "'\n";
+  settings
+      << "fsync=on\nsynchronous_commit=on\nfull_page_writes=on\n"
+      << "shared_buffers=16MB\nmax_connections=60\nmax_wal_size=64MB\nautovacuum_naptime=1min\n"
+      // What a killed server leaves lies in its folder then, not in /dev/shm.
+      << "dynamic_shared_memory_type=mmap\n"
+      << "unix_socket_directories='" << sockets_.native() << "'\n";
   for (const std::string& setting : options_.settings) settings << setting << "\n";
   if (options_.listen == PostgresListen::UnixSocketAndTcp) {
     port_ = free_port();
@@ -159,7 +160,7 @@ Postgres::Postgres(PostgresOptions options)
 }
 
 Postgres::~Postgres() {
-  stop();
+  end(SIGQUIT);  // immediate: nobody will read what a last checkpoint would save
   remove_shared_memory();
 }
 
@@ -172,8 +173,8 @@ Postgres& Postgres::shared() {
 void Postgres::start() {
   io::ProcessOptions options =
       as_server_user({binaries() / "postgres", "-D", data_.native()}, folder_.path());
-  // SIGQUIT is PostgreSQL's immediate shutdown: no checkpoint, but the backends go too and the shared
-  // memory is given back, which SIGKILL would leave.
+  // SIGQUIT is PostgreSQL's immediate shutdown: no checkpoint, but the backends go too and the
+  // shared memory is given back, which SIGKILL would leave.
   options.death_signal = SIGQUIT;
   Result<io::Process> started = io::Process::start(options);
   CHECK_OK(started);
@@ -188,6 +189,8 @@ void Postgres::start() {
 void Postgres::wait_until_it_answers() {
   const auto end = std::chrono::steady_clock::now() + kStartMax;
   while (::PQping(maintenance_url().c_str()) != PQPING_OK) {
+    const std::scoped_lock lock(mutex_);
+    if (!server_) return;  // killed meanwhile, by another thread of the test
     const Result<io::ExitStatus> ended = server_->wait(kPollEvery);
     if (ended.ok())
       fail(fmt::format("it ended: {}\n{}", ended->text(), file_text(folder_ / "log")));
@@ -198,9 +201,13 @@ void Postgres::wait_until_it_answers() {
 }
 
 void Postgres::stop() {
+  end(SIGINT);  // its "fast" shutdown: sessions are ended, a checkpoint is made
+}
+
+void Postgres::end(int signal) {
   const std::scoped_lock lock(mutex_);
   if (!server_) return;
-  CHECK_OK(server_->kill(SIGINT));  // its "fast" shutdown: sessions are ended, a checkpoint is made
+  CHECK_OK(server_->kill(signal));
   const Result<io::ExitStatus> ended = server_->wait(kStopMax);
   if (!ended.ok()) fail(fmt::format("it does not stop\n{}", file_text(folder_ / "log")));
   server_.reset();
@@ -224,7 +231,8 @@ void Postgres::kill9() {
   for (const io::Descriptor& backend : backends) wait_for_end(backend.get(), kStopMax);
 }
 
-// A server that was killed leaves the key of its shared memory in its lock file, and the memory too.
+// A server that was killed leaves the key of its shared memory in its lock file, and the memory
+// too.
 void Postgres::remove_shared_memory() {
   std::istringstream lines(io::read_file(data_ / "postmaster.pid", 4096).value_or(""));
   std::string line;

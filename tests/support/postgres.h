@@ -1,11 +1,11 @@
 // Postgres: a throwaway PostgreSQL server with full durability.
 //
-// It listens on a Unix socket (with Tcp also on a free port of 127.0.0.1), runs as another user where we
-// are root, lives in a temporary folder, and goes with the object or with this process, whichever ends
-// first; nothing stays behind.
-// The folder that initdb makes is made once in a process and copied for each further server.
-// Failures of the set-up abort with the server's own words: a test that lacks PostgreSQL has failed.
-// One thread at a time, but kill9() is safe from any. Start it from a thread that lives as long as it should.
+// It listens on a Unix socket (with Tcp also on a free port of 127.0.0.1), runs as another user
+// where we are root, lives in a temporary folder, and goes with the object or with this process,
+// whichever ends first; nothing stays behind. The folder that initdb makes is made once in a
+// process and copied for each further server. Failures of the set-up abort with the server's own
+// words: a test that lacks PostgreSQL has failed. One thread at a time, but kill9() is safe from
+// any. Start it from a thread that lives as long as it should.
 #pragma once
 
 #include <memory>
@@ -32,8 +32,8 @@ class Postgres {
   Postgres(const Postgres&) = delete;
   Postgres& operator=(const Postgres&) = delete;
 
-  // One for the whole test program, for tests that neither stop nor kill it. Made by the first caller;
-  // that must be the main thread.
+  // One for the whole test program, for tests that neither stop nor kill it. Made by the first
+  // caller; that must be the main thread.
   static Postgres& shared();
 
   // A fresh and empty database: postgres:///t1?host=/tmp/…&port=5432&user=quern
@@ -46,6 +46,7 @@ class Postgres {
   // Where it listens.
   const std::filesystem::path& socket_folder() const { return sockets_; }
   int port() const { return port_; }
+  pid_t pid() const { return server_->pid(); }
 
   void stop();   // orderly, as an operator would
   void kill9();  // SIGKILL to the server and all its backends; gone when this returns
@@ -58,6 +59,7 @@ class Postgres {
  private:
   std::string maintenance_url() const;
   void wait_until_it_answers();
+  void end(int signal);
   void remove_shared_memory();
 
   PostgresOptions options_;

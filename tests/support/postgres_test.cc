@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 #include <libpq-fe.h>
-#include <sys/shm.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
+#include <sstream>
 
+#include "io/pidfd.h"
 #include "support/proc.h"
 
 namespace quern::support {
@@ -17,11 +20,19 @@ std::string one_value(const std::string& url, const std::string& sql) {
   return Postgres::shared().run_sql(url, sql);
 }
 
-int shared_memory_segments() {
+// Whether a segment made by that process is left; other servers of this machine have theirs.
+bool has_shared_memory(pid_t creator) {
   std::ifstream list("/proc/sysvipc/shm");
-  int lines = 0;
-  for (std::string line; std::getline(list, line);) ++lines;
-  return lines;
+  std::string line;
+  std::getline(list, line);  // the titles
+  while (std::getline(list, line)) {
+    std::istringstream fields(line);
+    std::string key, id, mode, bytes;
+    pid_t pid = 0;
+    fields >> key >> id >> mode >> bytes >> pid;
+    if (pid == creator) return true;
+  }
+  return false;
 }
 
 TEST(PostgresTest, EachDatabaseIsFreshAndServedByADurableServer) {
@@ -39,23 +50,27 @@ TEST(PostgresTest, EachDatabaseIsFreshAndServedByADurableServer) {
 }
 
 TEST(PostgresTest, CommittedRowsSurviveAKillAndARestart) {
-  const int segments_before = shared_memory_segments();
   fs::path sockets;
+  std::vector<pid_t> pids;
   {
     Postgres server({.listen = PostgresListen::UnixSocketAndTcp, .settings = {}});
     sockets = server.socket_folder();
+    pids.push_back(server.pid());
+    EXPECT_TRUE(has_shared_memory(pids[0]));
     const std::string url = server.create_database();
     server.run_sql(server.over_tcp(url), "CREATE TABLE t (a int); INSERT INTO t VALUES (1)");
     server.kill9();
     EXPECT_NE(::PQping(url.c_str()), PQPING_OK);
     server.start();
+    pids.push_back(server.pid());
     EXPECT_EQ(server.run_sql(url, "SELECT a FROM t"), "1");
     server.restart();
+    pids.push_back(server.pid());
     EXPECT_EQ(server.run_sql(url, "SELECT a FROM t"), "1");
     server.kill9();
   }
   EXPECT_FALSE(fs::exists(sockets));
-  EXPECT_EQ(shared_memory_segments(), segments_before);
+  for (const pid_t pid : pids) EXPECT_FALSE(has_shared_memory(pid));
 }
 
 TEST(PostgresTest, KillTakesBusyBackendsToo) {
@@ -68,6 +83,33 @@ TEST(PostgresTest, KillTakesBusyBackendsToo) {
   server.kill9();
   EXPECT_FALSE(is_running(backend));
   ::PQfinish(connection);
+}
+
+// The test program that is killed. Its folders go with the caller's.
+[[noreturn]] void be_killed_with_a_server(const io::Descriptor& tell, const fs::path& folder) {
+  ::setenv("TMPDIR", folder.c_str(), 1);
+  const Postgres server;
+  const pid_t pid = server.pid();
+  if (::write(tell.get(), &pid, sizeof pid) == sizeof pid) ::pause();
+  ::_exit(1);
+}
+
+TEST(PostgresTest, DiesWithTheTestProgramThatIsKilledAndGivesItsMemoryBack) {
+  Postgres::shared();
+  const TempFolder folder;
+  fs::permissions(folder.path(), fs::perms::others_exec, fs::perm_options::add);
+  io::Pipe pipe = *io::make_pipe();
+  const pid_t program = ::fork();
+  if (program == 0) be_killed_with_a_server(pipe.write_end, folder.path());
+  pid_t server = 0;
+  ASSERT_EQ(::read(pipe.read_end.get(), &server, sizeof server),
+            static_cast<ssize_t>(sizeof server));
+  const io::Descriptor pidfd = *io::open_pidfd(server);
+  EXPECT_TRUE(has_shared_memory(server));
+  ::kill(program, SIGKILL);
+  ASSERT_EQ(::waitpid(program, nullptr, 0), program);
+  wait_for_end(pidfd.get(), std::chrono::seconds(60));
+  EXPECT_FALSE(has_shared_memory(server));
 }
 
 }  // namespace

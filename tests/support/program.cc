@@ -10,7 +10,8 @@ namespace quern::support {
 namespace {
 
 constexpr std::size_t kReadBytes = 64 * 1024;
-// How long output may still come after the program's end, from a child of its own that has the pipe.
+// How long output may still come after the program's end, from a child of its own that has the
+// pipe.
 constexpr std::chrono::milliseconds kLastWordsMax{2'000};
 constexpr std::size_t kQuotedBytesMax = 2'000;
 
@@ -102,6 +103,8 @@ Result<std::string> Program::wait_for_line(Output from, std::string_view text,
   };
   const bool in_time = changed_.wait_for(lock, longest, is_over);
   if (line) return *line;
+  // The other stream may still hold its last words.
+  if (in_time) wait_for_last_words(lock);
   return Error{in_time ? Errc::Unavailable : Errc::Timeout,
                fmt::format("{} {} a line with \"{}\"; it said: {}", options_.program.native(),
                            in_time ? "ended without" : "did not print in time", text,
@@ -111,11 +114,17 @@ Result<std::string> Program::wait_for_line(Output from, std::string_view text,
 Result<io::ExitStatus> Program::wait(std::chrono::milliseconds longest) {
   TRY_ASSIGN(const io::ExitStatus status, process_.wait(longest));
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, kLastWordsMax, [&] { return !standard_.is_open && !error_.is_open; });
+  wait_for_last_words(lock);
   return status;
 }
 
-bool Program::has_ended() { return process_.wait(std::chrono::milliseconds(0)).ok(); }
+void Program::wait_for_last_words(std::unique_lock<std::mutex>& lock) {
+  changed_.wait_for(lock, kLastWordsMax, [&] { return !standard_.is_open && !error_.is_open; });
+}
+
+bool Program::has_ended() {
+  return process_.wait(std::chrono::milliseconds(0)).ok();
+}
 
 void Program::kill() {
   CHECK_OK(process_.kill(SIGKILL));

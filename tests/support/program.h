@@ -1,9 +1,9 @@
 // Program: a real program as a child of the test, its output captured.
 //
-// Output is read all the time by a thread of its own, so that the child never blocks on it; the first
-// kCaptureBytesMax of each stream are kept, the rest is dropped.
-// The child dies with the thread that started it (io/process.h) and with the object.
-// signal() is safe from any thread; the rest from one at a time.
+// Output is read all the time by a thread of its own, so that the child never blocks on it; the
+// first kCaptureBytesMax of each stream are kept, the rest is dropped. The child dies with the
+// thread that started it (io/process.h) and with the object. signal() is safe from any thread; the
+// rest from one at a time.
 #pragma once
 
 #include <chrono>
@@ -76,7 +76,8 @@ class Program {
   Program(ProgramOptions options, io::Process process, io::Pipe stop);
   void read_output();
   bool read_some(Captured& captured);
-  // No locks inside these two: the caller holds mutex_.
+  // No locks inside these: the caller holds mutex_.
+  void wait_for_last_words(std::unique_lock<std::mutex>& lock);
   Captured& captured(Output from) { return from == Output::Standard ? standard_ : error_; }
   std::optional<std::string> find_line(Output from, std::string_view text);
 

@@ -19,7 +19,8 @@ class TempFolder {
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
-  // Whatever becomes of the test: what is being looked at went wrong in a way that only the caller sees.
+  // Whatever becomes of the test: what is being looked at went wrong in a way that only the caller
+  // sees.
   void keep_if_asked() { failed_ = true; }
 
  private:

@@ -1,8 +1,9 @@
 // toy_server FOLDER ITEMS ORDER: a program for the kill sweep's own test.
 //
-// It writes ITEMS files and, behind each, a count of them; a later start goes on where the count ends.
-// ORDER: right; swapped (the count before the file it counts, so that a kill between the two loses the
-// file for good); volatile (writes nothing durably); forgetful (right, but it counts its starts).
+// It writes ITEMS files and, behind each, a count of them; a later start goes on where the count
+// ends. ORDER: right; swapped (the count before the file it counts, so that a kill between the two
+// loses the file for good); volatile (writes nothing durably); forgetful (right, but it counts its
+// starts).
 #include <fmt/format.h>
 
 #include <cstdlib>

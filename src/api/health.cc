@@ -1,0 +1,138 @@
+// /healthz and /metrics. Health is red only for Quern's own parts.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "api/await.h"
+#include "api/service.h"
+#include "io/file.h"
+
+namespace quern::api {
+namespace {
+
+namespace json = boost::json;
+using PartsPtr = std::shared_ptr<const Parts>;
+
+// Below this, uploads would soon fail half-way.
+constexpr std::int64_t kFreeBytesMin = 1LL << 30;
+constexpr double kFreeShareMin = 0.02;
+
+constexpr store::Sql kOne{"SELECT 1"};
+
+std::string store_problem(const Parts& parts, const Result<int>& answered) {
+  if (!answered.ok()) return answered.error().message();
+  for (const store::LaneStats& lane : parts.writer.stats()) {
+    if (!lane.down_because.empty()) return lane.down_because;
+  }
+  return {};
+}
+
+std::string space_problem(const Result<io::FreeSpace>& space) {
+  if (!space.ok()) return space.error().message();
+  const auto share =
+      static_cast<std::int64_t>(static_cast<double>(space->total_bytes) * kFreeShareMin);
+  if (space->free_bytes >= std::min(kFreeBytesMin, share)) return {};
+  return fmt::format("only {} MiB are free in the data folder", space->free_bytes >> 20);
+}
+
+net::Task<Result<>> health(PartsPtr parts, Call call) {
+  auto ask = [](store::Tx& tx) { return tx.value<int>(kOne); };
+  const Result<int> answered = co_await read(parts->loop, parts->readers, std::move(ask));
+  auto measure = [parts] { return io::free_space(parts->data); };
+  const Result<io::FreeSpace> space =
+      co_await offload(parts->loop, parts->pool, std::move(measure));
+  json::object named;
+  bool healthy = true;
+  const auto note = [&](std::string_view part, const std::string& problem) {
+    named[part] = problem.empty() ? "ok" : problem;
+    healthy = healthy && problem.empty();
+  };
+  note("store", store_problem(*parts, answered));
+  note("space", space_problem(space));
+  const json::object answer{{"status", healthy ? "ok" : "red"}, {"parts", std::move(named)}};
+  co_return co_await call.exchange.respond(
+      net::json_response(healthy ? 200 : 503, json::serialize(answer)));
+}
+
+// Prometheus' text format: a type line for each family, then its samples.
+class Exposition {
+ public:
+  void family(std::string_view name, std::string_view type, std::string_view help) {
+    name_ = name;
+    text_ += fmt::format("# HELP {0} {2}\n# TYPE {0} {1}\n", name, type, help);
+  }
+  void sample(std::uint64_t value) { text_ += fmt::format("{} {}\n", name_, value); }
+  void sample(std::string_view labels, std::int64_t value) {
+    text_ += fmt::format("{}{{{}}} {}\n", name_, labels, value);
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string name_;
+  std::string text_;
+};
+
+void expose_writer(Exposition& out, const std::vector<store::LaneStats>& lanes) {
+  const auto each = [&](std::string_view name, std::string_view type, std::string_view help,
+                        auto value) {
+    out.family(name, type, help);
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      out.sample(fmt::format("lane=\"{}\"", i), static_cast<std::int64_t>(value(lanes[i])));
+    }
+  };
+  using Stats = store::LaneStats;
+  each("quern_writer_queued", "gauge", "Operations waiting for the writer.",
+       [](const Stats& s) { return s.queued; });
+  each("quern_writer_operations_total", "counter", "Operations answered.",
+       [](const Stats& s) { return s.operations; });
+  each("quern_writer_failures_total", "counter", "Operations answered with an error.",
+       [](const Stats& s) { return s.failures; });
+  each("quern_writer_commits_total", "counter", "Transactions committed.",
+       [](const Stats& s) { return s.commits; });
+  each("quern_writer_reruns_total", "counter", "Batches run again because an operation failed.",
+       [](const Stats& s) { return s.reruns; });
+  each("quern_writer_reconnects_total", "counter", "Connections made again.",
+       [](const Stats& s) { return s.reconnects; });
+  each("quern_writer_down", "gauge", "1 while the database does not answer.",
+       [](const Stats& s) { return s.down_because.empty() ? 0 : 1; });
+}
+
+void expose_http(Exposition& out, const net::ServerMetrics& http) {
+  const auto one = [&](std::string_view name, std::string_view type, std::string_view help,
+                       std::uint64_t value) {
+    out.family(name, type, help);
+    out.sample(value);
+  };
+  one("quern_http_connections", "gauge", "Connections open.", http.connections_open);
+  one("quern_http_connections_total", "counter", "Connections accepted.", http.connections_total);
+  one("quern_http_connections_refused_total", "counter", "Connections answered 503.",
+      http.connections_refused);
+  one("quern_http_requests_in_flight", "gauge", "Requests being answered.",
+      http.requests_in_flight);
+  one("quern_http_requests_total", "counter", "Requests received.", http.requests_total);
+  one("quern_http_requests_malformed_total", "counter", "Requests that were not HTTP.",
+      http.requests_malformed);
+  one("quern_http_received_bytes_total", "counter", "Bytes received.", http.bytes_in);
+  one("quern_http_sent_bytes_total", "counter", "Bytes sent.", http.bytes_out);
+}
+
+net::Task<Result<>> metrics(PartsPtr parts, Call call) {
+  Exposition out;
+  expose_writer(out, parts->writer.stats());
+  expose_http(out, parts->http());
+  net::Response response = net::text_response(200, out.take());
+  response.headers.set("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
+  co_return co_await call.exchange.respond(std::move(response));
+}
+
+}  // namespace
+
+void add_health_routes(Router& router, PartsPtr parts) {
+  router.add({net::Method::Get, "/healthz", "Whether Quern's own parts work; names what does not.",
+              [parts](Call call) { return health(parts, std::move(call)); }});
+  router.add({net::Method::Get, "/metrics", "Counters and gauges in Prometheus' text format.",
+              [parts](Call call) { return metrics(parts, std::move(call)); }});
+}
+
+}  // namespace quern::api

@@ -1,0 +1,24 @@
+#include "api/service.h"
+
+namespace quern::api {
+namespace {
+
+net::Task<Result<>> send_text(net::Exchange& exchange, std::shared_ptr<const std::string> json) {
+  co_return co_await exchange.respond(net::json_response(200, *json));
+}
+
+}  // namespace
+
+std::shared_ptr<const Router> make_router(std::shared_ptr<const Parts> parts, HostRule rule) {
+  auto router = std::make_shared<Router>(rule);
+  add_health_routes(*router, parts);
+  add_counter_routes(*router, parts);
+  // Filled once every route is known, its own included.
+  auto description = std::make_shared<std::string>();
+  router->add({net::Method::Get, "/api/v1/openapi.json", "This description.",
+               [description](Call call) { return send_text(call.exchange, description); }});
+  *description = router->openapi();
+  return router;
+}
+
+}  // namespace quern::api

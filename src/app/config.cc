@@ -1,0 +1,252 @@
+#include "app/config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <charconv>
+#include <thread>
+
+#include "io/file.h"
+#include "net/http.h"
+
+namespace quern::app {
+namespace {
+
+constexpr std::size_t kConfigBytesMax = 64 * 1024;
+constexpr std::string_view kConfigFile = "quern.conf";
+
+std::string default_lanes() {
+  return std::to_string(std::max(1U, std::thread::hardware_concurrency() / 2));
+}
+
+// "XDG_DATA_HOME/quern", else "HOME/.local/share/quern".
+Result<std::string> default_data(const Lookup& environment) {
+  const auto data_home = environment("XDG_DATA_HOME");
+  if (data_home && !data_home->empty()) return *data_home + "/quern";
+  const auto home = environment("HOME");
+  if (home && !home->empty()) return *home + "/.local/share/quern";
+  return Error{Errc::Invalid, "neither HOME nor XDG_DATA_HOME is set: say --data FOLDER"};
+}
+
+Result<std::map<std::string, std::string>> parse_file(const std::string& text,
+                                                      const std::string& path) {
+  std::map<std::string, std::string> values;
+  std::size_t begin = 0;
+  for (int number = 1; begin < text.size(); ++number) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = net::trimmed(std::string_view(text).substr(begin, end - begin));
+    begin = end + 1;
+    if (line.empty() || line.front() == '#') continue;
+    const std::size_t equals = line.find('=');
+    const std::string name(net::trimmed(line.substr(0, equals)));
+    const bool known = std::any_of(settings().begin(), settings().end(),
+                                   [&](const Setting& s) { return s.name == name; });
+    if (equals == std::string_view::npos || !known || name == "config") {
+      return Error{
+          Errc::Invalid,
+          fmt::format("{}:{}: expected NAME = VALUE with a name that 'quern --print-config' "
+                      "shows, got '{}'",
+                      path, number, line)};
+    }
+    values[name] = net::trimmed(line.substr(equals + 1));
+  }
+  return values;
+}
+
+Error bad_value(const std::string& name, const Chosen& chosen, std::string_view expected) {
+  return Error{Errc::Invalid, fmt::format("{} = '{}' (by {}): expected {}", name, chosen.text,
+                                          to_string(chosen.source), expected)};
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::map<std::string, Chosen>& chosen) : chosen_(chosen) {}
+
+  const std::string& text(const std::string& name) const { return chosen_.at(name).text; }
+  Result<bool> on_or_off(const std::string& name) const {
+    const std::string& value = text(name);
+    if (value == "on" || value == "1" || value == "true") return true;
+    if (value == "off" || value == "0" || value == "false" || value.empty()) return false;
+    return bad_value(name, chosen_.at(name), "on or off");
+  }
+  Result<std::int64_t> number(const std::string& name, std::int64_t min, std::int64_t max) const {
+    const std::string& value = text(name);
+    std::int64_t parsed = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
+    if (error == std::errc{} && end == value.data() + value.size() && parsed >= min &&
+        parsed <= max) {
+      return parsed;
+    }
+    return bad_value(name, chosen_.at(name), fmt::format("a number from {} to {}", min, max));
+  }
+  Result<std::size_t> choice(const std::string& name,
+                             const std::vector<std::string_view>& of) const {
+    const auto found = std::find(of.begin(), of.end(), text(name));
+    if (found != of.end()) return static_cast<std::size_t>(found - of.begin());
+    return bad_value(name, chosen_.at(name), fmt::format("one of {}", fmt::join(of, ", ")));
+  }
+
+ private:
+  const std::map<std::string, Chosen>& chosen_;
+};
+
+Result<std::map<std::string, std::string>> load_file(const Lookup& flag, const Lookup& environment,
+                                                     const std::string& data) {
+  std::optional<std::string> named = flag("config");
+  if (!named) named = environment("QUERN_CONFIG");
+  const std::string path = named ? *named : data + "/" + std::string(kConfigFile);
+  const Result<std::string> text = io::read_file(path, kConfigBytesMax);
+  if (text.ok()) return parse_file(*text, path);
+  // Nobody promised a file in the data folder.
+  if (!named && text.error().kind() == Errc::Missing) return std::map<std::string, std::string>();
+  return text.error();
+}
+
+Result<std::map<std::string, Chosen>> choose(const Lookup& flag, const Lookup& environment) {
+  std::map<std::string, Chosen> chosen;
+  const auto told = [&](const Setting& setting) -> std::optional<Chosen> {
+    if (const auto value = flag(setting.name)) return Chosen{*value, Source::Flag};
+    if (const auto value = environment(environment_name(setting))) {
+      return Chosen{*value, Source::Environment};
+    }
+    return std::nullopt;
+  };
+  // The folder comes first: it is where the file is looked for, so the file cannot move it.
+  const Setting& data = settings().front();
+  if (const auto value = told(data)) {
+    chosen["data"] = *value;
+  } else {
+    TRY_ASSIGN(chosen["data"].text, default_data(environment));
+  }
+  TRY_ASSIGN(const auto file, load_file(flag, environment, chosen["data"].text));
+  if (file.contains("data")) {
+    return Error{Errc::Invalid, "the configuration file cannot set data: say --data or QUERN_DATA"};
+  }
+  for (const Setting& setting : settings()) {
+    if (setting.name == "data") continue;
+    const auto from_file = file.find(setting.name);
+    if (const auto value = told(setting)) {
+      chosen[setting.name] = *value;
+    } else if (from_file != file.end()) {
+      chosen[setting.name] = {from_file->second, Source::File};
+    } else {
+      chosen[setting.name] = {setting.default_text, Source::Default};
+    }
+  }
+  return chosen;
+}
+
+Result<net::Endpoint> parse_server(const std::string& text) {
+  std::string_view address = text;
+  if (address.starts_with("http://")) address.remove_prefix(7);
+  while (!address.empty() && address.back() == '/' && !address.starts_with("unix:")) {
+    address.remove_suffix(1);
+  }
+  return net::Endpoint::parse(address);
+}
+
+Result<> interpret_writer(const Reader& read, Config& config) {
+  TRY_ASSIGN(const std::int64_t lanes, read.number("writer-lanes", 1, 64));
+  TRY_ASSIGN(const std::int64_t queue, read.number("writer-queue", 1, 1'000'000));
+  TRY_ASSIGN(const std::int64_t batch, read.number("batch-ops-max", 1, 10'000));
+  config.writer.lanes = static_cast<int>(lanes);
+  config.writer.queue_ops_max = static_cast<std::size_t>(queue);
+  config.writer.batch_ops_max = static_cast<std::size_t>(batch);
+  return {};
+}
+
+Result<> interpret_addresses(const Reader& read, Config& config) {
+  const std::string& url = read.text("db");
+  TRY_ASSIGN(config.database,
+             store::DatabaseUrl::parse(url.empty() ? "sqlite:" + (config.data / "quern.db").string()
+                                                   : url));
+  TRY_ASSIGN(config.listen, net::Endpoint::parse(read.text("listen")));
+  if (!read.text("server").empty()) {
+    TRY_ASSIGN(config.server, parse_server(read.text("server")));
+  }
+  TRY_ASSIGN(config.insecure, read.on_or_off("insecure"));
+  if (config.listen.is_local() || config.insecure) return {};
+  return Error{
+      Errc::Denied,
+      fmt::format("listen = {}: other machines could reach it and nobody would have to log in; "
+                  "listen on 127.0.0.1, or say --insecure",
+                  config.listen.to_string())};
+}
+
+}  // namespace
+
+const std::vector<Setting>& settings() {
+  static const std::vector<Setting> all = {
+      {"data", "FOLDER", "", "data folder; default: quern in your data home"},
+      {"config", "FILE", "", "configuration file; default: quern.conf in the data folder"},
+      {"db", "URL", "", "sqlite:PATH or postgres://…; default: SQLite in the data folder"},
+      {"server", "URL", "", "be a client of this server, e.g. http://127.0.0.1:8080"},
+      {"listen", "HOST:PORT", "127.0.0.1:8080", "where 'serve' listens; port 0: any free one"},
+      {"insecure", "", "off", "listen for other machines without asking who they are"},
+      {"no-migrate", "", "off", "refuse a store whose schema is older, instead of migrating it"},
+      {"grace", "SECONDS", "10", "how long requests may finish after SIGTERM"},
+      {"owner-wait", "SECONDS", "30", "how long to wait for a data folder that is in use"},
+      {"writer-lanes", "N", default_lanes(), "connections that write to PostgreSQL"},
+      {"writer-queue", "N", "4096", "operations that may wait for one of them"},
+      {"batch-ops-max", "N", "512", "operations in one commit"},
+      {"log", "FORMAT", "human", "human or json"},
+      {"log-level", "LEVEL", "info", "debug, info, warn, error or off"},
+  };
+  return all;
+}
+
+std::string environment_name(const Setting& setting) {
+  std::string name = "QUERN_";
+  for (const char c : setting.name) name += c == '-' ? '_' : static_cast<char>(std::toupper(c));
+  return name;
+}
+
+std::string_view to_string(Source source) {
+  constexpr std::string_view kNames[] = {"default", "file", "environment", "flag"};
+  return kNames[static_cast<int>(source)];
+}
+
+Result<Config> load_config(const Lookup& flag, const Lookup& environment) {
+  Config config;
+  TRY_ASSIGN(config.chosen, choose(flag, environment));
+  const Reader read(config.chosen);
+  config.data = read.text("data");
+  if (config.data.empty()) return bad_value("data", config.chosen["data"], "a folder");
+  TRY(interpret_addresses(read, config));
+  TRY(interpret_writer(read, config));
+  TRY_ASSIGN(const bool no_migrate, read.on_or_off("no-migrate"));
+  config.migrate = !no_migrate;
+  TRY_ASSIGN(const std::int64_t grace, read.number("grace", 0, 3600));
+  config.grace_ms = grace * 1000;
+  TRY_ASSIGN(const std::int64_t owner_wait, read.number("owner-wait", 0, 86'400));
+  config.owner_wait_ms = owner_wait * 1000;
+  TRY_ASSIGN(const std::size_t format, read.choice("log", {"human", "json"}));
+  config.log_format = static_cast<LogFormat>(format);
+  TRY_ASSIGN(const std::size_t level,
+             read.choice("log-level", {"debug", "info", "warn", "error", "off"}));
+  config.log_level = static_cast<LogLevel>(level);
+  return config;
+}
+
+std::string describe(const Config& config) {
+  std::string text;
+  for (const Setting& setting : settings()) {
+    const Chosen& chosen = config.chosen.at(setting.name);
+    const std::string shown = setting.name == "db" ? config.database.redacted() : chosen.text;
+    text += fmt::format("{:<14} = {:<40} # {}\n", setting.name, shown, to_string(chosen.source));
+  }
+  return text;
+}
+
+std::string describe_json(const Config& config) {
+  boost::json::object all;
+  for (const Setting& setting : settings()) {
+    const Chosen& chosen = config.chosen.at(setting.name);
+    all[setting.name] = {{"value", setting.name == "db" ? config.database.redacted() : chosen.text},
+                         {"source", to_string(chosen.source)}};
+  }
+  return boost::json::serialize(all) + "\n";
+}
+
+}  // namespace quern::app

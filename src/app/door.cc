@@ -1,0 +1,94 @@
+#include "app/door.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "io/owner_lock.h"
+
+namespace quern::app {
+namespace {
+
+constexpr std::int64_t kRetryMsMin = 10;
+constexpr std::int64_t kRetryMsMax = 250;
+constexpr std::int64_t kPatienceMs = 1500;  // then a person is told what we wait for
+
+bool is_worth_repeating(const Result<net::Response>& answer) {
+  if (answer.ok()) return answer->status == 503;
+  return is_retryable(answer.error().kind());
+}
+
+net::Task<Result<io::Descriptor>> connect_to(Node* node) {
+  co_return node->connect();
+}
+
+}  // namespace
+
+// A client of the owner, or the owner.
+Result<> Door::find_way() {
+  if (client_) return {};
+  if (config_.server) {
+    client_.emplace(loop_, *config_.server, net::ClientOptions{});
+    return {};
+  }
+  const Result<> owned = become_owner();
+  if (owned.ok() || owned.error().kind() != Errc::Busy) return owned;
+  client_.emplace(loop_, net::Endpoint::unix_path(config_.socket_path().string()),
+                  net::ClientOptions{});
+  return {};
+}
+
+Result<> Door::become_owner() {
+  TRY_ASSIGN(node_, Node::open(loop_, config_, Listen::FolderOnly));
+  Node* node = node_.get();
+  client_.emplace(
+      loop_, [node] { return connect_to(node); }, "localhost", net::ClientOptions{});
+  return {};
+}
+
+net::Task<Result<net::Response>> Door::call(net::Request request) {
+  const net::Instant begin = net::in_ms(0);
+  const net::Instant give_up = net::in_ms(config_.owner_wait_ms);
+  bool told = false;
+  std::int64_t pause_ms = kRetryMsMin;
+  while (true) {
+    CO_TRY(find_way());
+    Result<net::Response> answer = co_await client_->fetch(request, kAnswerBytesMax);
+    if (!is_worth_repeating(answer)) co_return answer;
+    // Ours stays; whoever else it was may have gone, and its folder may be ours now.
+    if (!node_) client_.reset();
+    const net::Instant now = net::in_ms(0);
+    const Error last = answer.ok() ? Error{Errc::Busy, answer->body} : answer.error();
+    if (now >= give_up) co_return nobody_answers(last);
+    if (!told && now - begin > std::chrono::milliseconds(kPatienceMs)) {
+      told = true;
+      fmt::print(stderr, "quern: waiting: {}\n", nobody_answers(last).message());
+    }
+    co_await loop_.sleep_until(net::in_ms(pause_ms));
+    pause_ms = std::min(pause_ms * 2, kRetryMsMax);
+  }
+}
+
+Error Door::nobody_answers(const Error& last) const {
+  if (config_.server) {
+    return Error{Errc::Unavailable, fmt::format("the server at {} does not answer: {}",
+                                                config_.server->to_string(), last.message())};
+  }
+  const auto owner = io::read_owner(config_.data);
+  if (owner.ok() && *owner) {
+    return Error{
+        Errc::Unavailable,
+        fmt::format("process {} has owned {} since {} and does not answer: {}", (*owner)->pid,
+                    config_.data.string(), (*owner)->since, last.message())};
+  }
+  return Error{Errc::Unavailable,
+               fmt::format("nobody answers for {}: {}", config_.data.string(), last.message())};
+}
+
+net::Task<> Door::close() {
+  client_.reset();
+  if (node_) co_await node_->close(config_.grace_ms);
+}
+
+}  // namespace quern::app

@@ -1,0 +1,44 @@
+// Door: how a command reaches Quern, whoever serves it.
+//
+// With --server it is a client of that server. Otherwise it is a client of whoever owns the data
+// folder, and where nobody does, it becomes the owner itself and serves other commands while it
+// lives. If the owner goes in the middle, the request is made again of the next one, or of
+// ourselves: so every request that changes something carries a key that makes repeating it
+// harmless.
+//
+// Waiting is bounded by config.owner_wait_ms and says on standard error what it waits for.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "app/config.h"
+#include "app/node.h"
+#include "net/client.h"
+#include "net/loop.h"
+
+namespace quern::app {
+
+inline constexpr std::size_t kAnswerBytesMax = 64 * 1024 * 1024;
+
+class Door {
+ public:
+  Door(net::Loop& loop, const Config& config) : loop_(loop), config_(config) {}
+
+  // The answer, whatever its status, except 503: that is waited out like an owner that is away.
+  net::Task<Result<net::Response>> call(net::Request request);
+  // Ends the node, if we became one.
+  net::Task<> close();
+
+ private:
+  Result<> become_owner();
+  Result<> find_way();
+  Error nobody_answers(const Error& last) const;
+
+  net::Loop& loop_;
+  const Config& config_;
+  std::unique_ptr<Node> node_;
+  std::optional<net::Client> client_;
+};
+
+}  // namespace quern::app

@@ -1,0 +1,61 @@
+// Node: everything a process needs to serve a store: the folder's lock, the database, the writer,
+// the readers, and the HTTP server over them. `quern serve` is one, and so is any command that
+// finds nobody serving its folder.
+//
+// A SQLite folder has exactly one: whoever holds the folder's lock. It serves the folder's socket
+// for the other commands while it lives. On PostgreSQL any number of nodes work side by side.
+//
+// Threads: the loop's. Lifetime: close() before the loop ends; the destructor only cuts.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "api/service.h"
+#include "app/config.h"
+#include "io/owner_lock.h"
+#include "io/pool.h"
+#include "net/loop.h"
+#include "net/server.h"
+#include "store/database.h"
+#include "store/readers.h"
+#include "store/writer.h"
+
+namespace quern::app {
+
+enum class Listen {
+  FolderOnly,     // the socket in the data folder (none with PostgreSQL)
+  ConfiguredToo,  // and config.listen: `quern serve`
+};
+
+class Node {
+ public:
+  // Busy where another process owns the folder.
+  static Result<std::unique_ptr<Node>> open(net::Loop& loop, const Config& config, Listen listen);
+  ~Node();
+
+  const std::vector<net::Endpoint>& endpoints() const { return server_->endpoints(); }
+  // A connection to itself, for the command that runs in this process.
+  Result<io::Descriptor> connect();
+  // Requests in flight may finish for that long; then writer and readers end.
+  net::Task<> close(std::int64_t grace_ms);
+
+ private:
+  Node() = default;
+  Result<> open_folder(const Config& config);
+  Result<> open_store(const Config& config);
+  Result<> serve(net::Loop& loop, const Config& config, Listen listen);
+  Result<> recover(const Config& config);
+
+  std::optional<io::OwnerLock> lock_;
+  std::optional<io::OwnerLock> file_lock_;  // of a SQLite file that lies in another folder
+  std::unique_ptr<store::Database> database_;
+  std::unique_ptr<store::Writer> writer_;
+  std::unique_ptr<store::Readers> readers_;
+  std::unique_ptr<io::Pool> pool_;
+  std::shared_ptr<const api::Router> router_;
+  std::optional<net::Server> server_;
+};
+
+}  // namespace quern::app

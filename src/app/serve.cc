@@ -1,0 +1,95 @@
+// quern serve
+#include <fmt/format.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/json.hpp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include "app/command.h"
+#include "base/log.h"
+#include "net/event.h"
+
+namespace quern::app {
+namespace {
+
+constexpr std::int64_t kOwnerRetryMs = 50;
+
+// A short command may own the folder just now; it is waited for.
+net::Task<Result<std::unique_ptr<Node>>> open_node(net::Loop& loop, const Config& config) {
+  const net::Instant give_up = net::in_ms(config.owner_wait_ms);
+  bool told = false;
+  while (true) {
+    Result<std::unique_ptr<Node>> node = Node::open(loop, config, Listen::ConfiguredToo);
+    if (node.ok() || node.error().kind() != Errc::Busy) co_return node;
+    const auto owner = io::read_owner(config.data);
+    const std::string who = owner.ok() && *owner
+                                ? fmt::format("process {} since {}", (*owner)->pid, (*owner)->since)
+                                : "another process";
+    if (net::in_ms(0) >= give_up) {
+      co_return std::move(node).error().with_context("owned by " + who);
+    }
+    if (!told) log_info("serve.waiting", {{"for", who}, {"folder", config.data.string()}});
+    told = true;
+    co_await loop.sleep_until(net::in_ms(kOwnerRetryMs));
+  }
+}
+
+void announce(const Command& command, const Node& node) {
+  boost::json::array addresses;
+  for (const net::Endpoint& endpoint : node.endpoints()) {
+    const bool tcp = endpoint.kind == net::Endpoint::Kind::Tcp;
+    const std::string address = (tcp ? "http://" : "") + endpoint.to_string();
+    if (command.format == OutputFormat::Human) fmt::print("listening on {}\n", address);
+    addresses.emplace_back(address);
+  }
+  if (command.format == OutputFormat::Json) {
+    const boost::json::object line{{"listening", std::move(addresses)},
+                                   {"data", command.config.data.string()}};
+    fmt::print("{}\n", boost::json::serialize(line));
+  }
+  std::fflush(stdout);
+}
+
+// The first signal asks for an orderly end, the second ends at once: dying is safe.
+class StopSignal {
+ public:
+  explicit StopSignal(net::Loop& loop) : event_(loop), signals_(loop.context(), SIGTERM, SIGINT) {
+    wait();
+  }
+  net::Task<> asked() {
+    while (!asked_) co_await event_.wait();
+  }
+
+ private:
+  void wait() {
+    signals_.async_wait([this](const boost::system::error_code& failed, int signal) {
+      if (failed) return;
+      if (asked_) std::_Exit(kExitUnfinished);
+      asked_ = true;
+      log_info("serve.stopping", {{"signal", signal}});
+      event_.notify_all();
+      wait();
+    });
+  }
+
+  net::Event event_;
+  boost::asio::signal_set signals_;
+  bool asked_ = false;
+};
+
+}  // namespace
+
+net::Task<Result<int>> serve(Command command) {
+  StopSignal stop(command.loop);
+  CO_TRY_ASSIGN(const std::unique_ptr<Node> node, co_await open_node(command.loop, command.config));
+  announce(command, *node);
+  co_await stop.asked();
+  co_await node->close(command.config.grace_ms);
+  log_info("serve.stopped");
+  co_return kExitDone;
+}
+
+}  // namespace quern::app

@@ -9,7 +9,7 @@
 // only where repeating it changes nothing.
 // How: one connection per request under way, kept afterwards for the next (at most idle_max of them).
 //
-// Threads: the loop's only. Lifetime: an Answer may outlive its client.
+// Threads: the loop's only. Lifetime: an Answer may outlive its client; both go before their loop.
 // Errors: Unavailable (no connection, or it broke), Timeout, Invalid (not HTTP), TooLarge.
 #pragma once
 

@@ -51,7 +51,6 @@ Task<> Connection::serve(std::shared_ptr<Connection> self) {
 }
 
 Task<> Connection::refuse(std::shared_ptr<Connection> self) {
-  ++self->core_->refusals;
   Response busy = problem(503, "too many connections").with("Retry-After", "1");
   const std::string text =
       fmt::format("HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n"
@@ -200,7 +199,6 @@ Task<Connection::Next> Connection::after_answer(Exchange& exchange) {
   const bool rest = !exchange.body_done();
   if (exchange.broken_ || !exchange.keep_alive_) co_return rest ? Next::Linger : Next::Close;
   if (rest) {
-    exchange.limit_body(UINT64_MAX);
     exchange.drain_deadline_ = in_ms(core_->options.drain_ms);
     if (!co_await exchange.drain(core_->options.drain_bytes_max)) co_return Next::Linger;
   }

@@ -232,6 +232,7 @@ void Exchange::decide_keep_alive(const Headers& headers) {
 Task<WaitEnd> Exchange::wait(Event& event, Instant deadline) {
   if (stopping()) co_return WaitEnd::Stopping;
   if (interrupted_) co_return WaitEnd::Interrupted;
+  if (!connection_.stream_->is_open()) co_return WaitEnd::PeerGone;
   Waiter waiter(connection_.core_->loop);
   // First of all, so that no notification is lost while the head goes out.
   waiter.join(event);

@@ -159,7 +159,6 @@ Response problem(const Error& error) {
   return response;
 }
 
-// long: one line per status.
 std::string_view reason_phrase(int status) {
   switch (status) {
     case 100: return "Continue";

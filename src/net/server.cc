@@ -95,6 +95,7 @@ void ServerCore::adopt(io::Descriptor socket) {
   prepare_stream(socket.get());
   auto connection = std::make_shared<Connection>(shared_from_this(), socket.release());
   if (full) {
+    ++refusals;
     loop.spawn("net.refusal", Connection::refuse(std::move(connection)));
   } else {
     loop.spawn("net.connection", Connection::serve(std::move(connection)));

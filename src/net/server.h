@@ -11,6 +11,7 @@
 //
 // Threads: the loop's only. Lifetime: destroying a server cuts its connections, but handlers that wait
 // for something else go on until they have it: what they use must outlive them, or co_await stop().
+// A server is destroyed before its loop.
 #pragma once
 
 #include <cstdint>

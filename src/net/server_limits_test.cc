@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <atomic>
+
 #include "net/raw_peer.h"
 #include "net/server.h"
 
@@ -253,6 +255,28 @@ TEST(StallTest, AnAnswerNobodyReadsIsGivenUp) {
   peer.send(request_text("GET", "/"));
   EXPECT_EQ(ended.get_future().get(), Errc::Timeout);
   EXPECT_TRUE(server.reaches([](const ServerMetrics& m) { return m.connections_open == 0; }));
+}
+
+TEST(FairnessTest, APeerThatReadsAsFastAsWeWriteKeepsNobodyWaiting) {
+  ServerOnThread server({}, [](Exchange& exchange) -> Task<Result<>> {
+    if (exchange.request().target != "/endless") co_return co_await echo(exchange);
+    CO_TRY(co_await exchange.start(ResponseHead{}, std::nullopt));
+    for (;;) CO_TRY(co_await exchange.write("x"));
+  });
+  RawPeer endless = server.peer();
+  endless.send(request_text("GET", "/endless"));
+  std::atomic<bool> enough{false};
+  std::thread reader([&] {
+    while (!enough) endless.read_bytes(100'000);
+    endless.close();
+  });
+  RawPeer other = server.peer();
+  for (int i = 0; i < 100; ++i) {
+    other.send(request_text("GET", "/"));
+    EXPECT_EQ(other.read_status(), "200");
+  }
+  enough = true;
+  reader.join();
 }
 
 TEST(VanishedPeerTest, AReadEndsWithUnavailable) {

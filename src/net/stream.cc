@@ -15,7 +15,8 @@ namespace quern::net {
 namespace asio = boost::asio;
 namespace {
 
-// A peer that takes everything at once must not keep the loop from others.
+// A peer that takes everything at once must not keep the loop from others: after so many writes
+// without a wait, the others go first.
 constexpr int kWritesAtOnceMax = 16;
 
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
@@ -57,6 +58,7 @@ Task<Result<std::size_t>> Stream::fill(Instant deadline) {
 
 Task<Result<std::size_t>> Stream::read(std::span<char> output, Instant deadline) {
   if (interrupted_) co_return Error{Errc::Canceled, "interrupted"};
+  writes_at_once_ = 0;
   guard(deadline);
   const asio::mutable_buffer buffer(output.data(), output.size());
   const auto [error, bytes] = co_await socket_.async_read_some(buffer, kAwait);
@@ -70,7 +72,7 @@ Task<Result<std::size_t>> Stream::read(std::span<char> output, Instant deadline)
 Task<Result<>> Stream::write(Parts texts, std::int64_t stall_ms) {
   iovec parts[] = {part_of(texts.first), part_of(texts.second), part_of(texts.third)};
   std::size_t left = texts.first.size() + texts.second.size() + texts.third.size();
-  for (int at_once = 1; left > 0; ++at_once) {
+  while (left > 0) {
     if (interrupted_ || !socket_.is_open()) co_return failure(asio::error::operation_aborted);
     msghdr message{};
     message.msg_iov = parts;
@@ -80,7 +82,9 @@ Task<Result<>> Stream::write(Parts texts, std::int64_t stall_ms) {
       counts_->out += static_cast<std::size_t>(n);
       left -= static_cast<std::size_t>(n);
       advance(parts, static_cast<std::size_t>(n));
-      if (left > 0 && at_once % kWritesAtOnceMax == 0) co_await loop_.yield();
+      if (++writes_at_once_ < kWritesAtOnceMax) continue;
+      writes_at_once_ = 0;
+      co_await loop_.yield();
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       CO_TRY(co_await wait_writable(in_ms(stall_ms)));
     } else if (errno != EINTR) {
@@ -91,6 +95,7 @@ Task<Result<>> Stream::write(Parts texts, std::int64_t stall_ms) {
 }
 
 Task<Result<>> Stream::wait_writable(Instant deadline) {
+  writes_at_once_ = 0;
   guard(deadline);
   const auto [error] = co_await socket_.async_wait(Socket::wait_write, kAwait);
   guard(kNever);

@@ -103,6 +103,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::uint64_t watch_number_ = 0;
+  int writes_at_once_ = 0;
   bool watching_ = false;
   bool expired_ = false;
   bool interrupted_ = false;

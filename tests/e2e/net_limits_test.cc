@@ -123,7 +123,9 @@ TEST_F(NetLimitsTest, TenThousandIdleLongPollsCostUnder20KbEach) {
                       "Content-Length: 0\r\nContent-Type: text/plain\r\nAccept-Encoding: gzip\r\n\r\n");
     if (HasFailure()) return;
   }
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(kPatienceS);
   while (get("/waiting") != std::to_string(kPolls)) {
+    ASSERT_LT(std::chrono::steady_clock::now(), patience) << get("/waiting") << " polls wait";
   }
   const std::int64_t grown_kb = rss_kb() - before_kb_;
   fmt::print("{} idle long polls: {} KB, {:.2f} KB each\n", kPolls, grown_kb,

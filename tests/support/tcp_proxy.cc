@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
+#include <deque>
 #include <list>
 #include <thread>
 
@@ -175,8 +176,8 @@ class TcpProxy::Loop {
     tell([&] { connections_.clear(); });
   }
 
-  std::atomic<int> hits_{0};
-  std::atomic<int> open_{0};
+  int hits() const { return hits_; }
+  int open() const { return open_; }
 
  private:
   static constexpr int kUnixPort = 5432;
@@ -334,6 +335,9 @@ class TcpProxy::Loop {
   io::Descriptor listener_;
   int port_ = 0;
   io::Descriptor wake_;
+  // Written by the loop alone.
+  std::atomic<int> hits_{0};
+  std::atomic<int> open_{0};
   // The loop's own.
   bool stop_ = false;
   bool is_stalled_ = false;
@@ -362,7 +366,7 @@ void TcpProxy::clear_rule() {
   loop_->set_rule(std::nullopt);
 }
 int TcpProxy::hits() const {
-  return loop_->hits_;
+  return loop_->hits();
 }
 bool TcpProxy::wait_until_fired(std::chrono::milliseconds longest) {
   return loop_->wait_until_fired(longest);
@@ -377,7 +381,7 @@ void TcpProxy::drop_all() {
   loop_->drop_all();
 }
 int TcpProxy::connections() const {
-  return loop_->open_;
+  return loop_->open();
 }
 
 }  // namespace quern::support

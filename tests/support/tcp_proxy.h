@@ -55,7 +55,7 @@ class TcpProxy {
   void clear_rule();
   // Statements with the rule's word, since set_rule().
   int hits() const;
-  // False where the rule did not come true within that time.
+  // False where the rule did not come true within that time. What its code wrote can be read after.
   bool wait_until_fired(std::chrono::milliseconds longest = std::chrono::seconds(60));
 
   // Every connection, and each new one, carries nothing until resume().

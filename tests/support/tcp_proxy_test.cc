@@ -79,6 +79,7 @@ TEST_P(TcpProxyTest, DropAfterReplyLosesOnlyTheAnswer) {
       {.word = "COMMIT", .at = ProxyInstant::AfterReply, .run = [&] { rows_at_reply = rows(); }});
   EXPECT_FALSE(run("COMMIT"));
   EXPECT_EQ(::PQstatus(connection_.get()), CONNECTION_BAD);
+  ASSERT_TRUE(proxy_.wait_until_fired());
   EXPECT_EQ(rows_at_reply, "1");
   EXPECT_EQ(rows(), "1");
 }

@@ -33,7 +33,8 @@ void watch(int epoll, int fd) {
 io::Descriptor connected(const net::Endpoint& endpoint) {
   const net::SocketAddress address = net::numeric_addresses(endpoint).at(0);
   io::Descriptor socket(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  CHECK(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.size) == 0);
+  CHECK(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address.storage),
+                  address.size) == 0);
   net::prepare_stream(socket.get());
   return socket;
 }
@@ -51,7 +52,9 @@ void send_all(int fd, const std::string& bytes) {
 }  // namespace
 
 EchoServer::EchoServer(std::size_t request_bytes, std::string response)
-    : request_bytes_(request_bytes), response_(std::move(response)), stop_(::eventfd(0, EFD_CLOEXEC)) {
+    : request_bytes_(request_bytes),
+      response_(std::move(response)),
+      stop_(::eventfd(0, EFD_CLOEXEC)) {
   net::Listening opened = listening();
   endpoint_ = opened.endpoint;
   listening_ = std::move(opened.fd);

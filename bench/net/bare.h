@@ -9,7 +9,8 @@
 
 namespace quern::bench {
 
-// Answers every `request_bytes` it reads with the same bytes: an epoll loop on a thread, nothing more.
+// Answers every `request_bytes` it reads with the same bytes: an epoll loop on a thread, nothing
+// more.
 class EchoServer {
  public:
   EchoServer(std::size_t request_bytes, std::string response);

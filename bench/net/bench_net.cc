@@ -1,12 +1,13 @@
 // Question: what does HTTP cost over bare sockets: per request, and per byte of a body?
-// Expect: with one connection both are bound by the round trip between two threads, so the server comes
-// near the bare loop (0.7 or better); with many connections the bare loop does nothing but system calls,
-// and parsing, coroutines and headers show (0.4 or better). Our client costs about what the server costs.
-// Bodies go through at 0.7 of a raw copy or better, chunked or not: per 64 KiB there is one read and no
-// copy that a raw socket does not have.
+// Expect: with one connection both are bound by the round trip between two threads, so the server
+// comes near the bare loop (0.7 or better); with many connections the bare loop does nothing but
+// system calls, and parsing, coroutines and headers show (0.4 or better). Our client costs about
+// what the server costs. Bodies go through at 0.7 of a raw copy or better, chunked or not: per 64
+// KiB there is one read and no copy that a raw socket does not have.
 //
-// Two threads on loopback TCP: the server's and the client's. Requests carry the headers of a Go worker,
-// answers a few bytes. Rounds of all cases are interleaved; the median ratio and rate are reported.
+// Two threads on loopback TCP: the server's and the client's. Requests carry the headers of a Go
+// worker, answers a few bytes. Rounds of all cases are interleaved; the median ratio and rate are
+// reported.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,7 +50,8 @@ Task<Result<>> count_body(Exchange& exchange) {
   co_return co_await exchange.respond(net::text_response(200, "ok"));
 }
 
-Task<Result<>> send_body(Exchange& exchange, std::uint64_t bytes, std::optional<std::uint64_t> length) {
+Task<Result<>> send_body(Exchange& exchange, std::uint64_t bytes,
+                         std::optional<std::uint64_t> length) {
   const std::string piece(kPieceBytes, 'x');
   CO_TRY(co_await exchange.start(net::ResponseHead{}, length));
   while (bytes > 0) {
@@ -73,7 +75,8 @@ class ServerThread {
   explicit ServerThread(const Plan* plan) {
     net::ServerOptions options;
     options.listen = {*net::Endpoint::parse("127.0.0.1:0")};
-    auto opened = net::Server::open(loop_, options, [plan](Exchange& exchange) { return handle(plan, exchange); });
+    auto opened = net::Server::open(loop_, options,
+                                    [plan](Exchange& exchange) { return handle(plan, exchange); });
     CHECK_OK(opened);
     endpoint_ = opened->endpoints()[0];
     server_ = std::make_unique<net::Server>(*std::move(opened));
@@ -130,7 +133,8 @@ Task<Result<std::size_t>> produce(std::uint64_t* left, std::span<char> buffer) {
   co_return bytes;
 }
 
-double upload_rate(const net::Endpoint& endpoint, const Plan& plan, std::optional<std::uint64_t> length) {
+double upload_rate(const net::Endpoint& endpoint, const Plan& plan,
+                   std::optional<std::uint64_t> length) {
   net::Loop loop;
   net::Client client(loop, endpoint, {});
   std::uint64_t left = plan.body_bytes;
@@ -201,15 +205,16 @@ class Cases {
   void print_table() const {
     fmt::print("{:<44} {:>12} {:>12} {:>6}\n", "measure", "net", "bare", "ratio");
     for (const Case& one : cases_) {
-      fmt::print("{:<44} {:>12.0f} {:>12.0f} {:>6.2f}\n", one.name + ", " + one.unit, median(one.rates),
-                 median(one.limits), one.ratio());
+      fmt::print("{:<44} {:>12.0f} {:>12.0f} {:>6.2f}\n", one.name + ", " + one.unit,
+                 median(one.rates), median(one.limits), one.ratio());
     }
   }
   void print_json() const {
     for (const Case& one : cases_) {
-      fmt::print(R"({{"measure":"{}","unit":"{}","net":{:.0f},"bare":{:.0f},"ratio":{:.3f},"rounds":{}}})"
-                 "\n",
-                 one.name, one.unit, median(one.rates), median(one.limits), one.ratio(), one.rates.size());
+      fmt::print(
+          R"({{"measure":"{}","unit":"{}","net":{:.0f},"bare":{:.0f},"ratio":{:.3f},"rounds":{}}})"
+          "\n",
+          one.name, one.unit, median(one.rates), median(one.limits), one.ratio(), one.rates.size());
     }
   }
 
@@ -231,7 +236,9 @@ void measure_requests(const Plan& plan, const ServerThread& server, const EchoSe
 
 void measure_bodies(const Plan& plan, const ServerThread& server, Cases& cases) {
   const double limit = copy_rate(kPieceBytes, plan.seconds) / kMegabyte;
-  const auto add = [&](const char* name, double rate) { cases.at(name, "MB/s").add(rate / kMegabyte, limit); };
+  const auto add = [&](const char* name, double rate) {
+    cases.at(name, "MB/s").add(rate / kMegabyte, limit);
+  };
   add("upload, known length", upload_rate(server.endpoint(), plan, plan.body_bytes));
   add("upload, chunked", upload_rate(server.endpoint(), plan, std::nullopt));
   add("download, known length", download_rate(server.endpoint(), plan, "/sized"));

@@ -114,14 +114,21 @@ void internal::crash_point_reached(std::string_view name) {
   if (s.order.point == name && ++s.visits == s.order.number) act(s.order.signal);
 }
 
-void internal::durable_write_reached(std::string_view what, std::string_view detail, bool before) {
+int internal::durable_write_begins(std::string_view what, std::string_view detail) {
   State& s = state();
   const std::scoped_lock lock(s.mutex);
-  // Writes of several threads may overlap; the number is taken when a write begins, and "after K"
-  // is the first end seen once K have begun.
-  if (before) append_log(s.log, fmt::format("write {} {} {}\n", ++s.writes, what, detail));
+  const int number = ++s.writes;
+  append_log(s.log, fmt::format("write {} {} {}\n", number, what, detail));
   const Order& order = s.order;
-  if (order.at_write && order.before == before && order.number == s.writes) act(order.signal);
+  if (order.at_write && order.before && order.number == number) act(order.signal);
+  return number;
+}
+
+void internal::durable_write_ended(int number) {
+  State& s = state();
+  const std::scoped_lock lock(s.mutex);
+  const Order& order = s.order;
+  if (order.at_write && !order.before && order.number == number) act(order.signal);
 }
 
 }  // namespace quern

@@ -24,7 +24,9 @@ inline constexpr char kCrashLogVariable[] = "QUERN_CRASH_LOG";
 namespace internal {
 inline std::atomic<bool> crash_armed{false};
 void crash_point_reached(std::string_view name);
-void durable_write_reached(std::string_view what, std::string_view detail, bool before);
+// The number of this write.
+int durable_write_begins(std::string_view what, std::string_view detail);
+void durable_write_ended(int number);
 }  // namespace internal
 
 // Invalid where a variable does not follow the grammar above.
@@ -38,24 +40,19 @@ inline void crash_point(std::string_view name) {
 // Stands around the system call or statement that makes something durable.
 class DurableWrite {
  public:
-  explicit DurableWrite(std::string_view what, std::string_view detail = {})
-      : what_(what),
-        detail_(detail),
-        armed_(internal::crash_armed.load(std::memory_order_relaxed)) {
-    if (armed_) [[unlikely]]
-      internal::durable_write_reached(what_, detail_, true);
+  explicit DurableWrite(std::string_view what, std::string_view detail = {}) {
+    if (internal::crash_armed.load(std::memory_order_relaxed)) [[unlikely]]
+      number_ = internal::durable_write_begins(what, detail);
   }
   ~DurableWrite() {
-    if (armed_) [[unlikely]]
-      internal::durable_write_reached(what_, detail_, false);
+    if (number_ != 0) [[unlikely]]
+      internal::durable_write_ended(number_);
   }
   DurableWrite(const DurableWrite&) = delete;
   DurableWrite& operator=(const DurableWrite&) = delete;
 
  private:
-  std::string_view what_;
-  std::string_view detail_;
-  bool armed_;
+  int number_ = 0;  // 0: unarmed
 };
 
 }  // namespace quern

@@ -92,13 +92,14 @@ class [[nodiscard]] Result {
     CHECK_OK(*this);
     return *std::get_if<0>(&state_);
   }
-  Stored&& value() && {
+  // By value: `for (x : *f())` would otherwise walk over what is gone.
+  Stored value() && {
     CHECK_OK(*this);
     return std::move(*std::get_if<0>(&state_));
   }
   Stored& operator*() & { return value(); }
   const Stored& operator*() const& { return value(); }
-  Stored&& operator*() && { return std::move(*this).value(); }
+  Stored operator*() && { return std::move(*this).value(); }
   Stored* operator->() { return &value(); }
   const Stored* operator->() const { return &value(); }
   Stored value_or(Stored fallback) && {

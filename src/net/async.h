@@ -4,13 +4,13 @@
 //     writer.submit(std::move(operation), std::move(callback));
 //   });
 //
-// Guarantee: the coroutine goes on on the loop's thread, once, after the callback was called, whether
-// that was before it suspended, later, or within start itself.
-// How: the callback posts to the loop; the coroutine belongs to the loop alone, so a callback that
-// comes when the loop or the coroutine has gone only drops its value.
+// Guarantee: the coroutine goes on on the loop's thread, once, after the callback was called,
+// whether that was before it suspended, later, or within start itself. How: the callback posts to
+// the loop; the coroutine belongs to the loop alone, so a callback that comes when the loop or the
+// coroutine has gone only drops its value.
 //
-// Threads: the callback may be called on any thread, exactly once (twice is a broken invariant; never
-// leaves the coroutine waiting until the loop goes).
+// Threads: the callback may be called on any thread, exactly once (twice is a broken invariant;
+// never leaves the coroutine waiting until the loop goes).
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,7 @@ class CallbackSignal : public std::enable_shared_from_this<CallbackSignal> {
   Loop& loop_;  // only touched by the coroutine, which the loop outlives
   Loop::Remote remote_;
   std::atomic<bool> called_{false};
-  bool arrived_ = false;      // the loop's thread only, as is the next
+  bool arrived_ = false;  // the loop's thread only, as is the next
   Waiter* waiter_ = nullptr;
 };
 

@@ -8,7 +8,9 @@ namespace {
 
 constexpr int kSizeDigitsMax = 15;  // 60 bits: adding and shifting cannot overflow
 
-Error malformed(std::string_view what) { return Error{Errc::Invalid, std::string(what)}; }
+Error malformed(std::string_view what) {
+  return Error{Errc::Invalid, std::string(what)};
+}
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -21,13 +23,19 @@ int hex_digit(char c) {
 
 BodyDecoder::BodyDecoder(Framing framing) : framing_(framing) {
   switch (framing.kind) {
-    case Framing::Kind::None: state_ = State::Done; break;
+    case Framing::Kind::None:
+      state_ = State::Done;
+      break;
     case Framing::Kind::Length:
       left_ = framing.length;
       state_ = left_ == 0 ? State::Done : State::Data;
       break;
-    case Framing::Kind::Chunked: state_ = State::Size; break;
-    case Framing::Kind::UntilClose: state_ = State::UntilClose; break;
+    case Framing::Kind::Chunked:
+      state_ = State::Size;
+      break;
+    case Framing::Kind::UntilClose:
+      state_ = State::UntilClose;
+      break;
   }
 }
 
@@ -65,7 +73,8 @@ Result<BodyDecoder::Step> BodyDecoder::decode(std::string_view input, std::span<
 
 Result<> BodyDecoder::take_framing_byte(char c) {
   switch (state_) {
-    case State::Size: return take_size_byte(c);
+    case State::Size:
+      return take_size_byte(c);
     case State::Extension:
       if (++line_bytes_ > kChunkLineBytesMax) {
         return over_limit("chunk line", static_cast<std::int64_t>(line_bytes_), kChunkLineBytesMax,
@@ -88,8 +97,10 @@ Result<> BodyDecoder::take_framing_byte(char c) {
       if (c != '\n') return malformed("a chunk is longer than its size");
       state_ = State::Size;
       return {};
-    case State::Trailer: return take_trailer_byte(c);
-    default: CHECK(false);
+    case State::Trailer:
+      return take_trailer_byte(c);
+    default:
+      CHECK(false);
   }
   return {};
 }

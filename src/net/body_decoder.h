@@ -50,8 +50,8 @@ class BodyDecoder {
 
   Framing framing_;
   State state_ = State::Done;
-  std::uint64_t left_ = 0;        // of the body, or of this chunk
-  std::size_t line_bytes_ = 0;    // of this size line or trailer section
+  std::uint64_t left_ = 0;      // of the body, or of this chunk
+  std::size_t line_bytes_ = 0;  // of this size line or trailer section
   int size_digits_ = 0;
   std::size_t trailer_line_ = 0;  // bytes of this trailer line, without CR
   bool trailer_cr_ = false;

@@ -34,13 +34,15 @@ Decoded decode(Framing framing, const std::vector<std::string>& pieces, std::siz
   return {body, total};
 }
 
-const std::string kBody = "5\r\nhello\r\n1;name=\"v\"\r\n \r\nA \r\n0123456789\r\n0\r\nT: x\r\n\r\n";
+const std::string kBody =
+    "5\r\nhello\r\n1;name=\"v\"\r\n \r\nA \r\n0123456789\r\n0\r\nT: x\r\n\r\n";
 constexpr char kText[] = "hello 0123456789";
 
 TEST(BodyDecoderTest, TakesChunksWithBordersAnywhere) {
   for (std::size_t cut = 0; cut <= kBody.size(); ++cut) {
     for (const std::size_t output_bytes : {1, 3, 4096}) {
-      const auto decoded = decode(kChunked, {kBody.substr(0, cut), kBody.substr(cut)}, output_bytes);
+      const auto decoded =
+          decode(kChunked, {kBody.substr(0, cut), kBody.substr(cut)}, output_bytes);
       ASSERT_TRUE(decoded.body.ok()) << cut << ": " << decoded.body.error().message();
       EXPECT_EQ(*decoded.body, kText) << cut;
       EXPECT_EQ(decoded.consumed, kBody.size()) << cut;
@@ -72,9 +74,9 @@ TEST(BodyDecoderTest, EveryCutIsNoticed) {
 }
 
 TEST(BodyDecoderTest, RefusesWhatIsNotChunked) {
-  for (const char* wrong : {"x\r\n", "\r\n", "-1\r\n", "5\nhello", "5\r\nhelloX\r\n", "5\r\nhello\rX",
-                            "5\rX", "5;a\nb\r\n", "5x\r\n", "1234567890abcdef\r\n", "0\r\nT: x\n\r\n",
-                            "0\r\nT\rX"}) {
+  for (const char* wrong :
+       {"x\r\n", "\r\n", "-1\r\n", "5\nhello", "5\r\nhelloX\r\n", "5\r\nhello\rX", "5\rX",
+        "5;a\nb\r\n", "5x\r\n", "1234567890abcdef\r\n", "0\r\nT: x\n\r\n", "0\r\nT\rX"}) {
     const auto decoded = decode(kChunked, {wrong}, 4096);
     ASSERT_FALSE(decoded.body.ok()) << wrong;
     EXPECT_EQ(decoded.body.error().kind(), Errc::Invalid) << wrong;

@@ -44,7 +44,8 @@ bool may_repeat(const Request& request) {
 }  // namespace
 
 ClientCore::Connection ClientCore::take_idle() {
-  const Instant oldest = std::chrono::steady_clock::now() - std::chrono::milliseconds(options_.idle_ms);
+  const Instant oldest =
+      std::chrono::steady_clock::now() - std::chrono::milliseconds(options_.idle_ms);
   while (!idle_.empty()) {
     Connection connection = std::move(idle_.back());
     idle_.pop_back();
@@ -64,8 +65,7 @@ Task<Sent> ClientCore::send(std::shared_ptr<ClientCore> core, Request request) {
   if (Connection kept = core->take_idle()) {
     Sent sent = co_await core->exchange(std::move(kept), request, last);
     if (sent.answer) co_return sent;
-    const bool dead_before =
-        sent.answer.error().kind() == Errc::Unavailable && !sent.byte_received;
+    const bool dead_before = sent.answer.error().kind() == Errc::Unavailable && !sent.byte_received;
     if (!dead_before || !may_repeat(request)) co_return sent;
   }
   auto connection = co_await core->fresh();
@@ -121,7 +121,8 @@ Task<Result<std::string>> Answer::read_all(std::size_t bytes_max) {
   while (!connection_->body_done()) {
     const std::size_t had = all.size();
     // One byte of room beyond the limit tells a longer body from one that just fits.
-    const std::size_t room = std::min(std::clamp<std::size_t>(had, 4096, 1024 * 1024), bytes_max - had + 1);
+    const std::size_t room =
+        std::min(std::clamp<std::size_t>(had, 4096, 1024 * 1024), bytes_max - had + 1);
     all.resize(had + room);
     CO_TRY_ASSIGN(const std::size_t bytes, co_await read(std::span(all).subspan(had)));
     all.resize(had + bytes);
@@ -150,12 +151,15 @@ Client::Client(Loop& loop, Endpoint endpoint, ClientOptions options) {
 }
 
 Client::Client(Loop& loop, Connector connector, std::string authority, ClientOptions options)
-    : core_(std::make_shared<ClientCore>(loop, std::move(connector), std::move(authority), options)) {}
+    : core_(std::make_shared<ClientCore>(loop, std::move(connector), std::move(authority),
+                                         options)) {}
 Client::Client(Client&&) noexcept = default;
 Client& Client::operator=(Client&&) noexcept = default;
 Client::~Client() = default;
 
-Task<Sent> Client::send(Request request) { return ClientCore::send(core_, std::move(request)); }
+Task<Sent> Client::send(Request request) {
+  return ClientCore::send(core_, std::move(request));
+}
 
 namespace {
 
@@ -175,6 +179,8 @@ Task<Result<Response>> Client::fetch(Request request, std::size_t body_bytes_max
   return whole_answer(send(std::move(request)), body_bytes_max);
 }
 
-std::size_t Client::idle_connections() const { return core_->idle_connections(); }
+std::size_t Client::idle_connections() const {
+  return core_->idle_connections();
+}
 
 }  // namespace quern::net

@@ -1,13 +1,14 @@
-// Client: HTTP/1.1 requests to one server, over TCP, a Unix socket or sockets of the caller's making.
+// Client: HTTP/1.1 requests to one server, over TCP, a Unix socket or sockets of the caller's
+// making.
 //
 //   Client client(loop, *Endpoint::parse("unix:/run/quern.sock"), {});
 //   auto response = co_await client.fetch(get_request("/healthz"), 64 * 1024);
 //
-// Guarantee: bodies are read when asked for and produced when there is room, so memory does not grow
-// with them; every wait has a deadline; a failure says whether the server may have seen the request. A
-// request goes out twice only if a kept connection turned out dead before a byte of its answer came, and
-// only where repeating it changes nothing.
-// How: one connection per request under way, kept afterwards for the next (at most idle_max of them).
+// Guarantee: bodies are read when asked for and produced when there is room, so memory does not
+// grow with them; every wait has a deadline; a failure says whether the server may have seen the
+// request. A request goes out twice only if a kept connection turned out dead before a byte of its
+// answer came, and only where repeating it changes nothing. How: one connection per request under
+// way, kept afterwards for the next (at most idle_max of them).
 //
 // Threads: the loop's only. Lifetime: an Answer may outlive its client; both go before their loop.
 // Errors: Unavailable (no connection, or it broke), Timeout, Invalid (not HTTP), TooLarge.
@@ -51,7 +52,7 @@ struct Request {
   std::string target = "/";
   Headers headers;
   std::string body;
-  BodyProducer producer;                       // instead of body; never repeated
+  BodyProducer producer;                        // instead of body; never repeated
   std::optional<std::uint64_t> producer_bytes;  // if known; chunked otherwise
   Expectation expectation = Expectation::None;
   Repeat repeat = Repeat::ByMethod;

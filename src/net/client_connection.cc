@@ -12,7 +12,9 @@ namespace {
 constexpr std::size_t kProducerBufferBytes = 64 * 1024;
 constexpr int kInterimHeadsMax = 16;
 
-bool has_body(const Request& request) { return request.producer || !request.body.empty(); }
+bool has_body(const Request& request) {
+  return request.producer || !request.body.empty();
+}
 
 void add_framing(Headers& headers, const Request& request) {
   const bool usually_has_one = request.method == Method::Post || request.method == Method::Put ||
@@ -34,7 +36,8 @@ std::string head_of(const Request& request, std::string_view authority) {
   const bool expects = request.expectation == Expectation::Continue && has_body(request);
   if (expects) headers.set("Expect", "100-continue");
   std::string head;
-  append_head(head, fmt::format("{} {} HTTP/1.1", to_string(request.method), request.target), headers);
+  append_head(head, fmt::format("{} {} HTTP/1.1", to_string(request.method), request.target),
+              headers);
   return head;
 }
 
@@ -146,13 +149,15 @@ Task<Result<ResponseHead>> ClientConnection::read_head(Instant deadline) {
     if (end != std::string_view::npos) {
       auto parsed = parse_response_head(bytes.substr(0, end - 2));
       stream_->consume(end);
-      if (!parsed) co_return Error{Errc::Invalid, "not an HTTP answer: " + parsed.error().message()};
+      if (!parsed)
+        co_return Error{Errc::Invalid, "not an HTTP answer: " + parsed.error().message()};
       version_minor_ = parsed->version_minor;
       co_return std::move(parsed->head);
     }
     if (bytes.size() >= options_.head_bytes_max) {
       co_return over_limit("answer head", static_cast<std::int64_t>(bytes.size()),
-                           static_cast<std::int64_t>(options_.head_bytes_max), "client.head_bytes_max");
+                           static_cast<std::int64_t>(options_.head_bytes_max),
+                           "client.head_bytes_max");
     }
     scanned = bytes.size();
     if (stream_->buffer_full()) {

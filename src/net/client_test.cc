@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
-
 #include "net/raw_peer.h"
 #include "support/temp_folder.h"
 
@@ -23,7 +22,8 @@ class ScriptedServer {
     ::fcntl(listening_.fd.get(), F_SETFL, 0);
     thread_ = std::thread([this, scripts = std::move(scripts)] {
       for (const Script& script : scripts) {
-        RawPeer peer{io::Descriptor(::accept4(listening_.fd.get(), nullptr, nullptr, SOCK_CLOEXEC))};
+        RawPeer peer{
+            io::Descriptor(::accept4(listening_.fd.get(), nullptr, nullptr, SOCK_CLOEXEC))};
         script(peer);
       }
     });
@@ -77,7 +77,9 @@ class ClientTest : public testing::Test {
   Result<Response> fetch(Client& client, Request request, std::size_t bytes_max = 1 << 20) {
     return loop_.run_until(client.fetch(std::move(request), bytes_max));
   }
-  Sent send(Client& client, Request request) { return loop_.run_until(client.send(std::move(request))); }
+  Sent send(Client& client, Request request) {
+    return loop_.run_until(client.send(std::move(request)));
+  }
   Request upload(std::uint64_t bytes, std::optional<std::uint64_t> announced) {
     left_ = bytes;
     calls_ = 0;
@@ -292,8 +294,8 @@ TEST_F(ClientTest, SilenceInsteadOfAnAnswerTimesOut) {
 
 TEST_F(ClientTest, AStalledAnswerTimesOut) {
   std::promise<void> done;
-  ScriptedServer server({stalling("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab",
-                                  done.get_future().share())});
+  ScriptedServer server(
+      {stalling("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", done.get_future().share())});
   ClientOptions options;
   options.stall_ms = 30;
   Client client(loop_, server.endpoint(), options);
@@ -320,7 +322,8 @@ TEST_F(ClientTest, AnswersComeInAllFramings) {
   ScriptedServer server({
       answering("HTTP/1.1 200 OK\r\n\r\nuntil the end"),
       answering("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"),
-      answering("HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early\r\nA: b\r\n\r\n" + std::string(kOk)),
+      answering("HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early\r\nA: b\r\n\r\n" +
+                std::string(kOk)),
       answering("HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok"),
       answering("HTTP/1.1 204 No Content\r\n\r\n"),
   });

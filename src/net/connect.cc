@@ -30,7 +30,8 @@ Task<Result<io::Descriptor>> connect_unix(Loop* loop, std::string path, Instant 
   CO_TRY_ASSIGN(const sockaddr_storage storage, address->storage());
   io::Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd.is_open()) co_return socket_error("creating a socket", errno);
-  while (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&storage), address_size(storage)) != 0) {
+  while (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&storage), address_size(storage)) !=
+         0) {
     if (errno == EINTR) continue;
     if (errno != EAGAIN) co_return unavailable("connecting to " + path, errno);
     if (std::chrono::steady_clock::now() >= deadline) {

@@ -52,10 +52,10 @@ Task<> Connection::serve(std::shared_ptr<Connection> self) {
 
 Task<> Connection::refuse(std::shared_ptr<Connection> self) {
   Response busy = problem(503, "too many connections").with("Retry-After", "1");
-  const std::string text =
-      fmt::format("HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n"
-                  "Retry-After: 1\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{}",
-                  busy.body.size(), busy.body);
+  const std::string text = fmt::format(
+      "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n"
+      "Retry-After: 1\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{}",
+      busy.body.size(), busy.body);
   const auto sent = co_await self->stream_->write(Parts{text}, self->core_->options.linger_ms);
   if (sent) co_await self->linger();
   self->stream_->close();
@@ -84,7 +84,8 @@ Task<std::optional<RequestHead>> Connection::read_head() {
   served_before_ = true;
   if (!end) {
     // Between requests a connection just goes.
-    if (stream_->buffered().empty() || end.error().kind() == Errc::Unavailable) co_return std::nullopt;
+    if (stream_->buffered().empty() || end.error().kind() == Errc::Unavailable)
+      co_return std::nullopt;
     co_await refuse_request(status_of(end.error()), end.error().message());
     co_return std::nullopt;
   }
@@ -184,8 +185,9 @@ Task<> Connection::run_handler(Exchange& exchange) {
 Task<> Connection::conclude(Exchange& exchange, Result<> outcome) {
   if (exchange.phase_ == Exchange::Phase::Streaming) {
     exchange.broken_ = true;
-    log_warn("net.answer_cut", {{"target", exchange.request().target},
-                                {"error", outcome.ok() ? "not finished" : outcome.error().message()}});
+    log_warn("net.answer_cut",
+             {{"target", exchange.request().target},
+              {"error", outcome.ok() ? "not finished" : outcome.error().message()}});
   }
   if (exchange.answered() || outcome.ok()) co_return;
   Response response =

@@ -50,10 +50,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<ServerCore> core_;
   std::shared_ptr<Stream> stream_;
   PeerKind peer_;
-  Waiter* waiter_ = nullptr;      // of the long poll, if it is one
-  bool idle_ = false;             // waits for the first byte of a request
+  Waiter* waiter_ = nullptr;  // of the long poll, if it is one
+  bool idle_ = false;         // waits for the first byte of a request
   bool served_before_ = false;
-  bool malformed_ = false;        // answered an error; the peer may still be sending
+  bool malformed_ = false;  // answered an error; the peer may still be sending
 };
 
 }  // namespace quern::net

@@ -1,4 +1,5 @@
-// Exchange::respond_content: GET and HEAD of content with ranges and conditions (RFC 9110, 13 and 14).
+// Exchange::respond_content: GET and HEAD of content with ranges and conditions (RFC 9110, 13 and
+// 14).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -73,12 +74,15 @@ Task<Result<>> Exchange::send_range(ContentSource& source, ResponseHead head, By
     length_left_ = 0;
     co_return co_await finish();
   }
-  const std::size_t capacity = static_cast<std::size_t>(std::min<std::uint64_t>(total, kContentBufferBytes));
+  const std::size_t capacity =
+      static_cast<std::size_t>(std::min<std::uint64_t>(total, kContentBufferBytes));
   const auto buffer = std::make_unique_for_overwrite<char[]>(capacity);
   while (range.bytes > 0) {
     const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(range.bytes, capacity));
-    CO_TRY_ASSIGN(const std::size_t bytes, co_await source.read_at(range.offset, {buffer.get(), wanted}));
-    if (bytes == 0 || bytes > wanted) co_return Error{Errc::Internal, "content is shorter than its size"};
+    CO_TRY_ASSIGN(const std::size_t bytes,
+                  co_await source.read_at(range.offset, {buffer.get(), wanted}));
+    if (bytes == 0 || bytes > wanted)
+      co_return Error{Errc::Internal, "content is shorter than its size"};
     // Only now: what fails before its first byte can still be answered with an error.
     if (!answered()) CO_TRY(co_await start(head, total));
     CO_TRY(co_await write({buffer.get(), bytes}));

@@ -9,7 +9,9 @@
 namespace quern::net {
 namespace {
 
-char byte_at(std::uint64_t offset) { return static_cast<char>('a' + offset % 23); }
+char byte_at(std::uint64_t offset) {
+  return static_cast<char>('a' + offset % 23);
+}
 
 std::string bytes_of(std::uint64_t offset, std::uint64_t count) {
   std::string text;

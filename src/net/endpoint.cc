@@ -70,7 +70,9 @@ std::string Endpoint::to_string() const {
   return brackets ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
-std::string Endpoint::authority() const { return kind == Kind::Unix ? "localhost" : to_string(); }
+std::string Endpoint::authority() const {
+  return kind == Kind::Unix ? "localhost" : to_string();
+}
 
 bool Endpoint::is_local() const {
   if (kind == Kind::Unix || host == "localhost" || host == "::1") return true;

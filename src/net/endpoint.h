@@ -1,4 +1,5 @@
-// Endpoint: where a server listens or a client connects: TCP host and port, or a Unix socket's path.
+// Endpoint: where a server listens or a client connects: TCP host and port, or a Unix socket's
+// path.
 #pragma once
 
 #include <cstdint>

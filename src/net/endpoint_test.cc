@@ -22,9 +22,9 @@ TEST(EndpointTest, RefusesTheRest) {
   for (const std::string& text :
        {std::string(""), std::string("127.0.0.1"), std::string(":80"), std::string("host:"),
         std::string("host:65536"), std::string("host:-1"), std::string("host:8x"),
-        std::string("::1:80"), std::string("[::1]"), std::string("[nonsense]:1"), std::string("[::1:80"),
-        std::string("a b:80"), std::string("unix:"), std::string("unix:/folder/"),
-        "unix:/" + std::string(kSocketPathBytesMax, 'x')}) {
+        std::string("::1:80"), std::string("[::1]"), std::string("[nonsense]:1"),
+        std::string("[::1:80"), std::string("a b:80"), std::string("unix:"),
+        std::string("unix:/folder/"), "unix:/" + std::string(kSocketPathBytesMax, 'x')}) {
     const auto endpoint = Endpoint::parse(text);
     ASSERT_FALSE(endpoint.ok()) << text;
     EXPECT_EQ(endpoint.error().kind(), Errc::Invalid) << text;

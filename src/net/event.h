@@ -2,10 +2,10 @@
 //
 //   while (!something_to_do()) co_await event.wait(deadline);
 //
-// Guarantee: no wake-up is lost between the look at the condition and the wait, as long as nothing is
-// awaited between them; the loop has one thread. notify_one() wakes who has waited longest. A notified
-// waiter says Notified even if its deadline passed in the same instant.
-// How: waiters form a list through their own frames, so that an idle one costs a timer and no more.
+// Guarantee: no wake-up is lost between the look at the condition and the wait, as long as nothing
+// is awaited between them; the loop has one thread. notify_one() wakes who has waited longest. A
+// notified waiter says Notified even if its deadline passed in the same instant. How: waiters form
+// a list through their own frames, so that an idle one costs a timer and no more.
 //
 // Threads: the loop's only; other threads go through Loop::post. Lifetime: an event that goes ends
 // the waits for it with Stopping.

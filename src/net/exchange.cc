@@ -17,7 +17,8 @@ constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 // Framing and the connection are the server's to say.
 bool is_ours(std::string_view name) {
   return equals_ignoring_case(name, "Content-Length") ||
-         equals_ignoring_case(name, "Transfer-Encoding") || equals_ignoring_case(name, "Connection");
+         equals_ignoring_case(name, "Transfer-Encoding") ||
+         equals_ignoring_case(name, "Connection");
 }
 
 }  // namespace
@@ -43,13 +44,17 @@ Exchange::Exchange(Connection& connection, RequestHead request, Framing framing)
       body_(framing),
       body_bytes_max_(connection.core_->options.body_bytes_max),
       body_stall_ms_(connection.core_->options.body_stall_ms) {
-  expects_continue_ = request_.version_minor >= 1 && request_.headers.find("Expect") != nullptr &&
-                      !body_.done();
+  expects_continue_ =
+      request_.version_minor >= 1 && request_.headers.find("Expect") != nullptr && !body_.done();
   keep_alive_ = wants_keep_alive(request_.headers, request_.version_minor);
 }
 
-PeerKind Exchange::peer() const { return connection_.peer_; }
-bool Exchange::stopping() const { return connection_.core_->stopping; }
+PeerKind Exchange::peer() const {
+  return connection_.peer_;
+}
+bool Exchange::stopping() const {
+  return connection_.core_->stopping;
+}
 
 void Exchange::interrupt() {
   interrupted_ = broken_ = true;
@@ -220,7 +225,8 @@ void Exchange::decide_keep_alive(const Headers& headers) {
   const std::uint64_t drainable = connection_.core_->options.drain_bytes_max;
   // A client that was never told to continue may send its body or not: nobody can know which.
   const bool rest_too_long =
-      !body_.done() && (expects_continue_ || (body_.length_known() && body_.bytes_left() > drainable));
+      !body_.done() &&
+      (expects_continue_ || (body_.length_known() && body_.bytes_left() > drainable));
   if (broken_ || rest_too_long || stopping() || headers.has_token("Connection", "close") ||
       (body_out_ == BodyOut::UntilClose && !body_suppressed_)) {
     keep_alive_ = false;

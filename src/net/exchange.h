@@ -6,15 +6,16 @@
 //   }
 //
 // Guarantee: body bytes are taken from the socket only when the handler asks for them, so an upload
-// that nobody reads stalls its sender and costs no memory. Every request gets one answer: an error that
-// the handler returns before answering becomes a problem document, a handler that throws or forgets to
-// answer a 500; an answer that was begun and cannot be finished ends with the connection cut, so that
-// no client takes a part for the whole.
-// How: see net/server.h for the limits. Deadlines run only while we wait for the peer.
+// that nobody reads stalls its sender and costs no memory. Every request gets one answer: an error
+// that the handler returns before answering becomes a problem document, a handler that throws or
+// forgets to answer a 500; an answer that was begun and cannot be finished ends with the connection
+// cut, so that no client takes a part for the whole. How: see net/server.h for the limits.
+// Deadlines run only while we wait for the peer.
 //
 // Threads: the loop's only. Lifetime: until the handler returns.
-// Errors of reading: TooLarge, Invalid (malformed chunks), Timeout (stalled), Unavailable (the peer has
-// gone), Canceled (interrupted). Of answering: Timeout, Unavailable. Returning them is handling them.
+// Errors of reading: TooLarge, Invalid (malformed chunks), Timeout (stalled), Unavailable (the peer
+// has gone), Canceled (interrupted). Of answering: Timeout, Unavailable. Returning them is handling
+// them.
 #pragma once
 
 #include <cstdint>
@@ -79,23 +80,23 @@ class Exchange {
   // -- the answer --
   // The server adds Date and the framing headers; Connection: close among the headers is obeyed.
   Task<Result<>> respond(Response response);
-  // A streamed answer: start, then write until done, then finish. Without a length it is chunked. The
-  // head goes out with the first bytes, or when the handler waits or reads.
+  // A streamed answer: start, then write until done, then finish. Without a length it is chunked.
+  // The head goes out with the first bytes, or when the handler waits or reads.
   Task<Result<>> start(ResponseHead head, std::optional<std::uint64_t> content_length);
   Task<Result<>> write(std::string_view bytes);
   Task<Result<>> finish();
   bool answered() const { return phase_ != Phase::Unanswered; }
-  // GET and HEAD with Range, If-Range and If-None-Match; memory is one buffer of kContentBufferBytes.
-  // An error of the source before its first byte is returned unanswered.
+  // GET and HEAD with Range, If-Range and If-None-Match; memory is one buffer of
+  // kContentBufferBytes. An error of the source before its first byte is returned unanswered.
   Task<Result<>> respond_content(ContentSource& source, Content content);
 
-  // A long poll: ends when the event notifies, at the deadline, when the client goes, when the server
-  // stops. Any of them may be answered. A client that has sent more (pipelining, or a body unread) is
-  // only noticed to be gone when its connection is reset.
+  // A long poll: ends when the event notifies, at the deadline, when the client goes, when the
+  // server stops. Any of them may be answered. A client that has sent more (pipelining, or a body
+  // unread) is only noticed to be gone when its connection is reset.
   Task<WaitEnd> wait(Event& event, Instant deadline);
 
-  // From another coroutine: ends a read with Canceled and a wait with Interrupted, now and later. The
-  // handler can still answer; the connection is closed then.
+  // From another coroutine: ends a read with Canceled and a wait with Interrupted, now and later.
+  // The handler can still answer; the connection is closed then.
   void interrupt();
 
  private:

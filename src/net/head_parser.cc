@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::uint64_t kLengthMax = 0x7fff'ffff'ffff'ffff;
 
-Error malformed(std::string_view what) { return Error{Errc::Invalid, std::string(what)}; }
+Error malformed(std::string_view what) {
+  return Error{Errc::Invalid, std::string(what)};
+}
 
 // Takes the next line off the text; a head consists of lines ended by CRLF.
 Result<std::string_view> take_line(std::string_view& text) {

@@ -1,9 +1,10 @@
 // Heads of HTTP/1.x messages: text in, RequestHead or ResponseHead out, and back. Pure.
 //
 // Strict where leniency lets two parties disagree about where a message ends: no folded lines, no
-// blanks before a colon, no bare LF, no two lengths, no length beside chunks, no coding but chunked.
-// Ours instead of Beast's for three reasons: the body then goes from the socket straight into the
-// handler's buffer, a parser of a whole text is easy to fuzz, and a file costs seconds to compile.
+// blanks before a colon, no bare LF, no two lengths, no length beside chunks, no coding but
+// chunked. Ours instead of Beast's for three reasons: the body then goes from the socket straight
+// into the handler's buffer, a parser of a whole text is easy to fuzz, and a file costs seconds to
+// compile.
 #pragma once
 
 #include <optional>

@@ -8,7 +8,8 @@ namespace quern::net {
 namespace {
 
 TEST(HeadParserTest, ReadsARequest) {
-  const auto head = parse_request_head("POST /a?b=c HTTP/1.1\r\nHost: x\r\nX-Two:  spaced out \t\r\n");
+  const auto head =
+      parse_request_head("POST /a?b=c HTTP/1.1\r\nHost: x\r\nX-Two:  spaced out \t\r\n");
   ASSERT_TRUE(head.ok()) << head.error().message();
   EXPECT_EQ(head->method, Method::Post);
   EXPECT_EQ(head->target, "/a?b=c");
@@ -76,8 +77,8 @@ TEST(HeadParserTest, ReadsAnAnswer) {
   EXPECT_EQ(parsed->head.status, 404);
   EXPECT_EQ(*parsed->head.headers.find("a"), "b");
   EXPECT_TRUE(parse_response_head("HTTP/1.0 200\r\n").ok());
-  for (const char* wrong : {"HTTP/1.1\r\n", "HTTP/1.1 20\r\n", "HTTP/1.1 2000 OK\r\n", "ICY 200 OK\r\n",
-                            "HTTP/1.1 099 OK\r\n", "HTTP/1.1 -12 OK\r\n"}) {
+  for (const char* wrong : {"HTTP/1.1\r\n", "HTTP/1.1 20\r\n", "HTTP/1.1 2000 OK\r\n",
+                            "ICY 200 OK\r\n", "HTTP/1.1 099 OK\r\n", "HTTP/1.1 -12 OK\r\n"}) {
     EXPECT_FALSE(parse_response_head(wrong).ok()) << wrong;
   }
 }

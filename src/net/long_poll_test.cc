@@ -9,11 +9,16 @@ namespace {
 
 std::string_view name_of(WaitEnd end) {
   switch (end) {
-    case WaitEnd::Notified: return "notified";
-    case WaitEnd::TimedOut: return "timed out";
-    case WaitEnd::PeerGone: return "peer gone";
-    case WaitEnd::Stopping: return "stopping";
-    case WaitEnd::Interrupted: return "interrupted";
+    case WaitEnd::Notified:
+      return "notified";
+    case WaitEnd::TimedOut:
+      return "timed out";
+    case WaitEnd::PeerGone:
+      return "peer gone";
+    case WaitEnd::Stopping:
+      return "stopping";
+    case WaitEnd::Interrupted:
+      return "interrupted";
   }
   return "?";
 }
@@ -178,7 +183,9 @@ TEST_F(LongPollTest, StopAcceptsNobodyMore) {
   EXPECT_EQ(server_->stop(1000), 0u);
   io::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const SocketAddress address = numeric_addresses(endpoint).at(0);
-  EXPECT_NE(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.size), 0);
+  EXPECT_NE(
+      ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.size),
+      0);
 }
 
 TEST_F(LongPollTest, AnInterruptEndsAReadAndTheHandlerAnswers) {

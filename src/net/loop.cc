@@ -69,7 +69,9 @@ void Loop::stop() {
   post([context = core_->context.get()] { context->stop(); });
 }
 
-void Loop::post(std::function<void()> function) { CHECK(remote().post(std::move(function))); }
+void Loop::post(std::function<void()> function) {
+  CHECK(remote().post(std::move(function)));
+}
 
 void Loop::spawn(std::string_view name, Task<> task) {
   const auto ended = [name = std::string(name)](std::exception_ptr failure) {
@@ -89,8 +91,12 @@ Task<> Loop::sleep_until(Instant deadline) {
   co_await waiter.wait(deadline);
 }
 
-Task<> Loop::yield() { co_await asio::post(*core_->context, asio::use_awaitable); }
+Task<> Loop::yield() {
+  co_await asio::post(*core_->context, asio::use_awaitable);
+}
 
-asio::io_context& Loop::context() { return *core_->context; }
+asio::io_context& Loop::context() {
+  return *core_->context;
+}
 
 }  // namespace quern::net

@@ -1,13 +1,13 @@
 // Loop: the one event loop. It carries sockets, timers and coroutines, all on one thread.
 //
-// Guarantee: nothing of a loop runs on two threads at once, so what only coroutines of the loop touch
-// needs no lock. A spawned coroutine that throws is our bug and ends the process: a process whose
-// renewals or schedules have silently stopped is worse than one that is restarted.
+// Guarantee: nothing of a loop runs on two threads at once, so what only coroutines of the loop
+// touch needs no lock. A spawned coroutine that throws is our bug and ends the process: a process
+// whose renewals or schedules have silently stopped is worse than one that is restarted.
 //
-// Threads: run() makes its caller the loop's thread. post(), stop() and Remote::post() may be called
-// from any thread, everything else on the loop's thread (or before run()).
-// Lifetime: destroying the loop destroys the coroutines that still wait in it, on the destroying
-// thread; what they refer to must still be there. A Remote may outlive its loop.
+// Threads: run() makes its caller the loop's thread. post(), stop() and Remote::post() may be
+// called from any thread, everything else on the loop's thread (or before run()). Lifetime:
+// destroying the loop destroys the coroutines that still wait in it, on the destroying thread; what
+// they refer to must still be there. A Remote may outlive its loop.
 #pragma once
 
 #include <functional>
@@ -31,9 +31,9 @@ class Loop {
   // Reaches the loop from other threads, also when it may have gone.
   class Remote {
    public:
-    // Runs the function on the loop's thread, in order of posting; false where the loop has gone (the
-    // function is dropped then, as are those still waiting when the loop goes). The queue is as long
-    // as callers make it: whoever posts bounds what it has outstanding.
+    // Runs the function on the loop's thread, in order of posting; false where the loop has gone
+    // (the function is dropped then, as are those still waiting when the loop goes). The queue is
+    // as long as callers make it: whoever posts bounds what it has outstanding.
     bool post(std::function<void()> function) const;
 
    private:

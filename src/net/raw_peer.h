@@ -1,4 +1,5 @@
-// For tests of net: a peer that says exactly what it is told to, and a server on a thread of its own.
+// For tests of net: a peer that says exactly what it is told to, and a server on a thread of its
+// own.
 //
 // A RawPeer blocks, and fails the test after kPatienceS instead of hanging.
 #pragma once
@@ -37,7 +38,8 @@ class RawPeer {
   std::size_t send_some(std::string_view bytes) {
     std::size_t sent = 0;
     while (sent < bytes.size()) {
-      const ssize_t n = ::send(socket_.get(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+      const ssize_t n =
+          ::send(socket_.get(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
       if (n <= 0) break;
       sent += static_cast<std::size_t>(n);
     }
@@ -106,7 +108,8 @@ class RawPeer {
   bool receive() {
     char buffer[4096];
     const ssize_t n = ::recv(socket_.get(), buffer, sizeof buffer, 0);
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) ADD_FAILURE() << "the peer says nothing";
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+      ADD_FAILURE() << "the peer says nothing";
     if (n <= 0) return false;
     received_.append(buffer, static_cast<std::size_t>(n));
     return true;
@@ -141,7 +144,8 @@ class ServerOnThread {
   std::future<std::size_t> begin_stop(std::int64_t grace_ms) {
     auto promise = std::make_shared<std::promise<std::size_t>>();
     auto future = promise->get_future();
-    loop_.post([this, grace_ms, promise] { loop_.spawn("stop", stopping(this, grace_ms, promise)); });
+    loop_.post(
+        [this, grace_ms, promise] { loop_.spawn("stop", stopping(this, grace_ms, promise)); });
     return future;
   }
   std::size_t stop(std::int64_t grace_ms) { return begin_stop(grace_ms).get(); }

@@ -155,9 +155,13 @@ Server::~Server() {
   core_->cut_all();
 }
 
-const std::vector<Endpoint>& Server::endpoints() const { return core_->endpoints; }
+const std::vector<Endpoint>& Server::endpoints() const {
+  return core_->endpoints;
+}
 
-void Server::adopt(io::Descriptor socket) { core_->adopt(std::move(socket)); }
+void Server::adopt(io::Descriptor socket) {
+  core_->adopt(std::move(socket));
+}
 
 ServerMetrics Server::metrics() const {
   ServerMetrics metrics = core_->metrics;

@@ -1,17 +1,17 @@
 // Server: HTTP/1.1 on TCP and Unix sockets, one handler for all requests.
 //
-// Guarantee: whatever a peer does (lies, stalls, vanishes, floods), it costs a bounded amount of memory
-// for a bounded time, and no other connection notices. ServerOptions names every bound.
-// How: a coroutine per connection, requests of a connection one after the other, deadlines on every
-// wait for the peer. Malformed requests get 400 (431, 408, 417) and the connection is closed.
+// Guarantee: whatever a peer does (lies, stalls, vanishes, floods), it costs a bounded amount of
+// memory for a bounded time, and no other connection notices. ServerOptions names every bound. How:
+// a coroutine per connection, requests of a connection one after the other, deadlines on every wait
+// for the peer. Malformed requests get 400 (431, 408, 417) and the connection is closed.
 //
-// Beyond connections_max a connection is accepted, answered 503 with Retry-After and closed: left in the
-// kernel's queue, a health check or a person would wait without knowing why. Out of descriptors, it
-// pauses accepting instead, with backoff, since there is nothing to answer with.
+// Beyond connections_max a connection is accepted, answered 503 with Retry-After and closed: left
+// in the kernel's queue, a health check or a person would wait without knowing why. Out of
+// descriptors, it pauses accepting instead, with backoff, since there is nothing to answer with.
 //
-// Threads: the loop's only. Lifetime: destroying a server cuts its connections, but handlers that wait
-// for something else go on until they have it: what they use must outlive them, or co_await stop().
-// A server is destroyed before its loop.
+// Threads: the loop's only. Lifetime: destroying a server cuts its connections, but handlers that
+// wait for something else go on until they have it: what they use must outlive them, or co_await
+// stop(). A server is destroyed before its loop.
 #pragma once
 
 #include <cstdint>
@@ -40,12 +40,12 @@ struct ServerOptions {
   std::int64_t idle_ms = 120'000;              // longer than the 90 s of Go's clients
   std::int64_t body_stall_ms = 60'000;
   std::int64_t write_stall_ms = 60'000;
-  // What a handler left unread of a body is read and dropped within these, so that the connection can
-  // be used again; beyond, it is closed.
+  // What a handler left unread of a body is read and dropped within these, so that the connection
+  // can be used again; beyond, it is closed.
   std::uint64_t drain_bytes_max = 256 * 1024;
   std::int64_t drain_ms = 5'000;
-  // A connection closed by us while its peer still sends: how long it may go on, so that it reads our
-  // answer before the reset.
+  // A connection closed by us while its peer still sends: how long it may go on, so that it reads
+  // our answer before the reset.
   std::int64_t linger_ms = 2'000;
   std::uint64_t linger_bytes_max = 8 * 1024 * 1024;
   unsigned unix_mode = 0600;
@@ -78,8 +78,8 @@ class Server {
   // Serves a connected socket (one end of a socketpair, say) like an accepted one.
   void adopt(io::Descriptor socket);
 
-  // Stops accepting, closes idle connections, ends long polls with Stopping, lets requests in flight
-  // finish for that long, then cuts them. Returns when every connection has gone, or when
+  // Stops accepting, closes idle connections, ends long polls with Stopping, lets requests in
+  // flight finish for that long, then cuts them. Returns when every connection has gone, or when
   // kCutWaitMs after the cut some handler still waits for something else; says how many were cut.
   Task<std::size_t> stop(std::int64_t grace_ms);
   ServerMetrics metrics() const;

@@ -1,4 +1,5 @@
-// The server against peers that lie, stall, flood or vanish. Deadlines are short here; none is measured.
+// The server against peers that lie, stall, flood or vanish. Deadlines are short here; none is
+// measured.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -230,7 +231,8 @@ TEST(StallTest, AHandlerMayAllowLongerPauses) {
   });
   RawPeer peer = server.peer();
   peer.send(request_text("PUT", "/", "Content-Length: 10\r\n") + "12345");
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // longer than the default, on purpose
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(100));  // longer than the default, on purpose
   peer.send("67890");
   EXPECT_EQ(peer.read_status(), "200");
 }
@@ -363,8 +365,9 @@ TEST(DescriptorTest, RunningOutPausesAcceptingAndRecovers) {
   const SocketAddress address = numeric_addresses(server.endpoint()).at(0);
   {
     const NoDescriptorsLeft none;
-    ASSERT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.size),
-              0);
+    ASSERT_EQ(
+        ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.size),
+        0);
     ASSERT_TRUE(server.reaches([](const ServerMetrics& m) { return m.accept_pauses > 0; }));
   }
   RawPeer peer(std::move(socket));

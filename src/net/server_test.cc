@@ -52,13 +52,16 @@ Task<Result<>> serve(Exchange& exchange) {
   if (what == "pieces") co_return co_await stream_pieces(exchange, std::nullopt);
   if (what == "sized") co_return co_await stream_pieces(exchange, sizeof kPieces - 1);
   if (what == "empty") co_return co_await exchange.respond(empty_response(204));
-  if (what == "peer") co_return co_await exchange.respond(text_response(200, std::string(name_of(exchange.peer()))));
+  if (what == "peer")
+    co_return co_await exchange.respond(text_response(200, std::string(name_of(exchange.peer()))));
   if (what == "ignore") co_return co_await exchange.respond(text_response(200, "ignored"));
   if (what == "bad") co_return co_await misbehave(exchange, target->segments.at(1));
   co_return co_await echo(exchange);
 }
 
-std::string body_of(const std::string& answer) { return answer.substr(answer.find("\r\n\r\n") + 4); }
+std::string body_of(const std::string& answer) {
+  return answer.substr(answer.find("\r\n\r\n") + 4);
+}
 
 class EachSocketKind : public testing::TestWithParam<Endpoint::Kind> {
  protected:
@@ -138,7 +141,8 @@ TEST(ServerTest, StreamsAnAnswerInChunks) {
   const std::string head = peer.read_until("\r\n\r\n");
   EXPECT_NE(head.find("Transfer-Encoding: chunked\r\n"), std::string::npos);
   EXPECT_NE(head.find("Date: "), std::string::npos);
-  EXPECT_EQ(peer.read_until("0\r\n\r\n"), "6\r\nfirst,\r\n7\r\nsecond,\r\n6\r\nthird,\r\n0\r\n\r\n");
+  EXPECT_EQ(peer.read_until("0\r\n\r\n"),
+            "6\r\nfirst,\r\n7\r\nsecond,\r\n6\r\nthird,\r\n0\r\n\r\n");
 }
 
 TEST(ServerTest, StreamsAnAnswerOfKnownLength) {

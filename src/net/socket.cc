@@ -23,17 +23,23 @@ constexpr std::size_t kSunPathMax = sizeof(sockaddr_un::sun_path) - 1;
 Errc kind_of(int error_number) {
   switch (error_number) {
     case EADDRINUSE:
-    case EEXIST: return Errc::Conflict;
+    case EEXIST:
+      return Errc::Conflict;
     case EACCES:
-    case EPERM: return Errc::Denied;
-    case ENOENT: return Errc::Missing;
+    case EPERM:
+      return Errc::Denied;
+    case ENOENT:
+      return Errc::Missing;
     case EMFILE:
-    case ENFILE: return Errc::Busy;
+    case ENFILE:
+      return Errc::Busy;
     case EADDRNOTAVAIL:
     case ENOTDIR:
     case ENAMETOOLONG:
-    case EINVAL: return Errc::Invalid;
-    default: return Errc::Unavailable;
+    case EINVAL:
+      return Errc::Invalid;
+    default:
+      return Errc::Unavailable;
   }
 }
 
@@ -45,7 +51,8 @@ std::uint64_t socket_inode(int folder, const std::string& name) {
 
 Result<> refuse_other_than_socket(const UnixAddress& address, const std::string& path) {
   struct stat status {};
-  if (::fstatat(address.folder(), address.name().c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return {};
+  if (::fstatat(address.folder(), address.name().c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+    return {};
   if (S_ISSOCK(status.st_mode)) return {};
   return Error{Errc::Conflict, fmt::format("{} exists and is not a socket", path)};
 }
@@ -72,7 +79,8 @@ Result<Listening> listen_unix(const Endpoint& endpoint, int backlog, unsigned mo
   // The name of a socket holds no data, so none of this is a durable write.
   if (::fchmodat(address.folder(), temporary.c_str(), mode, 0) != 0 ||
       ::listen(fd.get(), backlog) != 0 ||
-      ::renameat(address.folder(), temporary.c_str(), address.folder(), address.name().c_str()) != 0) {
+      ::renameat(address.folder(), temporary.c_str(), address.folder(), address.name().c_str()) !=
+          0) {
     const int failure = errno;
     ::unlinkat(address.folder(), temporary.c_str(), 0);
     return socket_error("listening on " + endpoint.path, failure);
@@ -144,7 +152,8 @@ Result<UnixAddress> UnixAddress::open(const std::string& path) {
   const auto slash = path.rfind('/');
   address.name_ = slash == std::string::npos ? path : path.substr(slash + 1);
   address.folder_path_ = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  address.folder_ = io::Descriptor(::open(address.folder_path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  address.folder_ =
+      io::Descriptor(::open(address.folder_path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (address.folder_.get() < 0) return socket_error("opening " + address.folder_path_, errno);
   return address;
 }
@@ -191,16 +200,20 @@ std::vector<SocketAddress> numeric_addresses(const Endpoint& endpoint) {
 
 socklen_t address_size(const sockaddr_storage& storage) {
   switch (storage.ss_family) {
-    case AF_INET: return sizeof(sockaddr_in);
-    case AF_INET6: return sizeof(sockaddr_in6);
-    default: return sizeof(sockaddr_un);
+    case AF_INET:
+      return sizeof(sockaddr_in);
+    case AF_INET6:
+      return sizeof(sockaddr_in6);
+    default:
+      return sizeof(sockaddr_un);
   }
 }
 
 PeerKind peer_kind(int fd) {
   sockaddr_storage storage{};
   socklen_t size = sizeof storage;
-  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return PeerKind::TcpOther;
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0)
+    return PeerKind::TcpOther;
   if (storage.ss_family == AF_UNIX) return PeerKind::Unix;
   return is_loopback(storage) ? PeerKind::TcpLoopback : PeerKind::TcpOther;
 }

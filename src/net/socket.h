@@ -1,4 +1,5 @@
-// Sockets as plain descriptors: listening, and the addresses connect() takes. For use inside net only.
+// Sockets as plain descriptors: listening, and the addresses connect() takes. For use inside net
+// only.
 #pragma once
 
 #include <sys/socket.h>
@@ -32,12 +33,12 @@ class UnixAddress {
 
 struct Listening {
   io::Descriptor fd;
-  Endpoint endpoint;           // with the port that was really taken
-  std::uint64_t inode = 0;     // of a Unix socket's name, 0 for TCP
+  Endpoint endpoint;        // with the port that was really taken
+  std::uint64_t inode = 0;  // of a Unix socket's name, 0 for TCP
 };
-// A name that a dead process left is replaced, atomically and only when we already listen, so that no
-// client meets a socket that refuses. Conflict where something else than a socket has the name, or
-// where the port is taken.
+// A name that a dead process left is replaced, atomically and only when we already listen, so that
+// no client meets a socket that refuses. Conflict where something else than a socket has the name,
+// or where the port is taken.
 Result<Listening> listen_on(const Endpoint& endpoint, int backlog, unsigned unix_mode);
 // Removes a Unix socket's name if it is still ours.
 void remove_name(const Listening& listening);

@@ -21,7 +21,9 @@ constexpr int kWritesAtOnceMax = 16;
 
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
-iovec part_of(std::string_view text) { return {const_cast<char*>(text.data()), text.size()}; }
+iovec part_of(std::string_view text) {
+  return {const_cast<char*>(text.data()), text.size()};
+}
 
 // Leaves out what was written.
 void advance(std::span<iovec> parts, std::size_t written) {
@@ -108,7 +110,8 @@ Task<Result<>> Stream::wait_connected(Instant deadline) {
   int failure = 0;
   socklen_t size = sizeof failure;
   ::getsockopt(socket_.native_handle(), SOL_SOCKET, SO_ERROR, &failure, &size);
-  if (failure != 0) co_return Error{Errc::Unavailable, socket_error("connecting", failure).message()};
+  if (failure != 0)
+    co_return Error{Errc::Unavailable, socket_error("connecting", failure).message()};
   co_return Result<>{};
 }
 
@@ -156,28 +159,34 @@ void Stream::arm() {
   });
 }
 
-void Stream::watch_peer(std::function<void()> gone) { watch(std::move(gone), true); }
-void Stream::watch_readable(std::function<void()> readable) { watch(std::move(readable), false); }
+void Stream::watch_peer(std::function<void()> gone) {
+  watch(std::move(gone), true);
+}
+void Stream::watch_readable(std::function<void()> readable) {
+  watch(std::move(readable), false);
+}
 
 // A peer that has sent something is not known to be gone; from then on only a reset tells.
 void Stream::watch(std::function<void()> ready, bool only_end) {
   watching_ = true;
   const std::uint64_t number = ++watch_number_;
   char byte;
-  const bool sent = only_end && ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+  const bool sent =
+      only_end && ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
   const auto kind = sent ? Socket::wait_error : Socket::wait_read;
-  socket_.async_wait(kind, [weak = weak_from_this(), number, sent, only_end, ready = std::move(ready)](
-                               const boost::system::error_code& error) mutable {
-    const auto self = weak.lock();
-    if (!self || !self->watching_ || self->watch_number_ != number || error) return;
-    self->watching_ = false;
-    char peeked;
-    const int fd = self->socket_.native_handle();
-    if (only_end && !sent && ::recv(fd, &peeked, 1, MSG_PEEK | MSG_DONTWAIT) > 0) {
-      return self->watch(std::move(ready), only_end);
-    }
-    ready();
-  });
+  socket_.async_wait(
+      kind, [weak = weak_from_this(), number, sent, only_end,
+             ready = std::move(ready)](const boost::system::error_code& error) mutable {
+        const auto self = weak.lock();
+        if (!self || !self->watching_ || self->watch_number_ != number || error) return;
+        self->watching_ = false;
+        char peeked;
+        const int fd = self->socket_.native_handle();
+        if (only_end && !sent && ::recv(fd, &peeked, 1, MSG_PEEK | MSG_DONTWAIT) > 0) {
+          return self->watch(std::move(ready), only_end);
+        }
+        ready();
+      });
 }
 
 void Stream::unwatch() {

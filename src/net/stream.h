@@ -1,8 +1,8 @@
 // Stream: a connected socket with deadlines and a read buffer. For use inside net only.
 //
-// Guarantee: an operation ends by its deadline with Timeout, or with Unavailable once the peer or we
-// have closed; memory is what the buffer was asked to hold. TCP and Unix sockets are alike.
-// How: one timer guards the one operation that may wait at a time. It is moved only when a deadline
+// Guarantee: an operation ends by its deadline with Timeout, or with Unavailable once the peer or
+// we have closed; memory is what the buffer was asked to hold. TCP and Unix sockets are alike. How:
+// one timer guards the one operation that may wait at a time. It is moved only when a deadline
 // comes nearer: most operations end long before theirs and never touch it.
 //
 // Threads: the loop's only. Lifetime: shared, since callbacks of the timer may come late.

@@ -29,7 +29,8 @@ struct Target {
 // escapes are malformed or a NUL comes out of one, TooLarge beyond the limits above.
 Result<Target> parse_target(std::string_view target);
 
-// "%41" becomes "A"; in queries '+' is a blank. Invalid on a percent sign without two digits, and on %00.
+// "%41" becomes "A"; in queries '+' is a blank. Invalid on a percent sign without two digits, and
+// on %00.
 enum class Plus { IsPlus, IsBlank };
 Result<std::string> percent_decoded(std::string_view text, Plus plus);
 // Everything but letters, digits, '-', '.', '_' and '~' is escaped.

@@ -1,7 +1,7 @@
 // Waiter: one suspended coroutine that can be woken for a reason. For use inside net only.
 //
-// A timer does the suspending: cancelling it resumes the coroutine through the loop, its expiry is the
-// deadline, and a loop that goes away destroys the frame as it does with any other operation.
+// A timer does the suspending: cancelling it resumes the coroutine through the loop, its expiry is
+// the deadline, and a loop that goes away destroys the frame as it does with any other operation.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>

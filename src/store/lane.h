@@ -36,7 +36,7 @@
 namespace quern::store {
 
 struct WriterOptions {
-  int lanes = 4;                     // SQLite always has one
+  int lanes = 1;                     // on PostgreSQL; SQLite always has one
   std::size_t queue_ops_max = 4096;  // waiting, per lane
   std::size_t batch_ops_max = 512;
   int batch_ms_max = 50;            // then what is left waits for the next batch

@@ -1,5 +1,5 @@
-// What a server's memory does when peers do not read, do not speak, or say very much. Each test prints
-// its figures; what is asserted is memory (RssAnon of the server's process), never time.
+// What a server's memory does when peers do not read, do not speak, or say very much. Each test
+// prints its figures; what is asserted is memory (RssAnon of the server's process), never time.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -62,7 +62,8 @@ std::uint64_t send_until_stalled(int fd, std::uint64_t bytes_max) {
   const std::string piece(256 * 1024, 'u');
   std::uint64_t sent = 0;
   while (sent < bytes_max) {
-    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), bytes_max - sent));
+    const auto wanted =
+        static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), bytes_max - sent));
     const ssize_t n = ::send(fd, piece.data(), wanted, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n > 0) {
       sent += static_cast<std::uint64_t>(n);
@@ -80,8 +81,8 @@ TEST_F(NetLimitsTest, AnUnreadUploadStallsItsSenderAndCostsNoMemory) {
   peer.send(fmt::format("PUT /unread HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", kBytes));
   const std::uint64_t stalled_at = send_until_stalled(peer.fd(), kBytes);
   const std::int64_t grown_kb = rss_kb() - before_kb_;
-  fmt::print("unread upload: sender stalled after {} of {} bytes; server grew by {} KB\n", stalled_at,
-             kBytes, grown_kb);
+  fmt::print("unread upload: sender stalled after {} of {} bytes; server grew by {} KB\n",
+             stalled_at, kBytes, grown_kb);
   EXPECT_LT(stalled_at, kBytes / 2) << "only the kernel's buffers may fill";
   EXPECT_LT(grown_kb, kFlatKb);
 
@@ -92,7 +93,8 @@ TEST_F(NetLimitsTest, AnUnreadUploadStallsItsSenderAndCostsNoMemory) {
     const std::string_view part = std::string_view(piece).substr(0, kBytes - sent);
     peer.send(part);
     sent += part.size();
-    if (sent / 50'000'000 != (sent - part.size()) / 50'000'000) peak_kb = std::max(peak_kb, rss_kb());
+    if (sent / 50'000'000 != (sent - part.size()) / 50'000'000)
+      peak_kb = std::max(peak_kb, rss_kb());
   }
   EXPECT_NE(peer.read_answer().find(fmt::format("{} {}", kBytes, kBytes * 'u')), std::string::npos);
   fmt::print("the rest went through; server grew by {} KB at most\n", peak_kb - before_kb_);
@@ -119,8 +121,9 @@ TEST_F(NetLimitsTest, TenThousandIdleLongPollsCostUnder20KbEach) {
   peers.reserve(kPolls);
   for (int i = 0; i < kPolls; ++i) {
     peers.push_back(peer_from(i, endpoint_));
-    peers.back().send("POST /poll HTTP/1.1\r\nHost: 127.0.0.1:9032\r\nUser-Agent: Go-http-client/1.1\r\n"
-                      "Content-Length: 0\r\nContent-Type: text/plain\r\nAccept-Encoding: gzip\r\n\r\n");
+    peers.back().send(
+        "POST /poll HTTP/1.1\r\nHost: 127.0.0.1:9032\r\nUser-Agent: Go-http-client/1.1\r\n"
+        "Content-Length: 0\r\nContent-Type: text/plain\r\nAccept-Encoding: gzip\r\n\r\n");
     if (HasFailure()) return;
   }
   const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(kPatienceS);
@@ -158,7 +161,8 @@ struct Measured {
 };
 
 Task<Result<std::size_t>> produce(Measured* measured, std::span<char> buffer) {
-  const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(measured->left, buffer.size()));
+  const auto bytes =
+      static_cast<std::size_t>(std::min<std::uint64_t>(measured->left, buffer.size()));
   std::fill_n(buffer.begin(), bytes, 'c');
   measured->left -= bytes;
   measured->look();

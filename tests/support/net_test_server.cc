@@ -1,4 +1,5 @@
-// A server for tests of net's limits: run as a process of its own, so that its memory can be measured.
+// A server for tests of net's limits: run as a process of its own, so that its memory can be
+// measured.
 //
 //   PUT  /unread    reads nothing until POST /release, then counts the body
 //   PUT  /count     counts the body          GET /bytes?n=N  answers with N bytes in chunks
@@ -85,4 +86,6 @@ int serve() {
 }  // namespace
 }  // namespace quern::net
 
-int main() { return quern::net::serve(); }
+int main() {
+  return quern::net::serve();
+}

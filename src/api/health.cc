@@ -113,6 +113,8 @@ void expose_http(Exposition& out, const net::ServerMetrics& http) {
   one("quern_http_requests_total", "counter", "Requests received.", http.requests_total);
   one("quern_http_requests_malformed_total", "counter", "Requests that were not HTTP.",
       http.requests_malformed);
+  one("quern_http_accept_pauses_total", "counter", "Pauses in accepting: out of descriptors.",
+      http.accept_pauses);
   one("quern_http_received_bytes_total", "counter", "Bytes received.", http.bytes_in);
   one("quern_http_sent_bytes_total", "counter", "Bytes sent.", http.bytes_out);
 }

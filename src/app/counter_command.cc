@@ -71,7 +71,8 @@ net::Task<Result<int>> add_all(Command command, Door& door, CounterAddition addi
   json::value last;
   for (int i = 0; i < addition.times; ++i) {
     // A key of its own for each, the same however often this one is sent.
-    const json::object body{{"amount", addition.amount}, {"key", fmt::format("{}-{}", key, i)}};
+    const std::string this_key = addition.times == 1 ? key : fmt::format("{}-{}", key, i);
+    const json::object body{{"amount", addition.amount}, {"key", this_key}};
     net::Request request = net::post_request(counter_address(addition.name), json::serialize(body),
                                              "application/json");
     CO_TRY_ASSIGN(last, co_await call(door, std::move(request)));

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::int64_t kRetryMsMin = 10;
 constexpr std::int64_t kRetryMsMax = 250;
-constexpr std::int64_t kPatienceMs = 1500;  // then a person is told what we wait for
+constexpr std::int64_t kFirstByteMsMin = 5000;  // also with --owner-wait 0
+constexpr std::int64_t kPatienceMs = 1500;      // then a person is told what we wait for
 
 bool is_worth_repeating(const Result<net::Response>& answer) {
   if (answer.ok()) return answer->status == 503;
@@ -33,7 +34,9 @@ Result<> Door::find_way() {
     return {};
   }
   const Result<> owned = become_owner();
-  if (owned.ok() || owned.error().kind() != Errc::Busy) return owned;
+  const bool others_own = config_.database.kind == store::StoreKind::Sqlite && !owned.ok() &&
+                          owned.error().kind() == Errc::Busy;
+  if (!others_own) return owned;
   client_.emplace(loop_, net::Endpoint::unix_path(config_.socket_path().string()),
                   net::ClientOptions{});
   return {};
@@ -54,6 +57,10 @@ net::Task<Result<net::Response>> Door::call(net::Request request) {
   std::int64_t pause_ms = kRetryMsMin;
   while (true) {
     CO_TRY(find_way());
+    // An owner that was stopped or hangs keeps its socket open and says nothing.
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(give_up - net::in_ms(0));
+    request.first_byte_ms = std::max<std::int64_t>(left.count(), kFirstByteMsMin);
     Result<net::Response> answer = co_await client_->fetch(request, kAnswerBytesMax);
     if (!is_worth_repeating(answer)) co_return answer;
     // Ours stays; whoever else it was may have gone, and its folder may be ours now.

@@ -6,7 +6,8 @@
 // ourselves: so every request that changes something carries a key that makes repeating it
 // harmless.
 //
-// Waiting is bounded by config.owner_wait_ms and says on standard error what it waits for.
+// Waiting is bounded by config.owner_wait_ms (but an owner has at least 5 s to begin its answer)
+// and says on standard error what it waits for.
 #pragma once
 
 #include <memory>

@@ -17,42 +17,6 @@ namespace {
 
 constexpr std::int64_t kOwnerRetryMs = 50;
 
-// A short command may own the folder just now; it is waited for.
-net::Task<Result<std::unique_ptr<Node>>> open_node(net::Loop& loop, const Config& config) {
-  const net::Instant give_up = net::in_ms(config.owner_wait_ms);
-  bool told = false;
-  while (true) {
-    Result<std::unique_ptr<Node>> node = Node::open(loop, config, Listen::ConfiguredToo);
-    if (node.ok() || node.error().kind() != Errc::Busy) co_return node;
-    const auto owner = io::read_owner(config.data);
-    const std::string who = owner.ok() && *owner
-                                ? fmt::format("process {} since {}", (*owner)->pid, (*owner)->since)
-                                : "another process";
-    if (net::in_ms(0) >= give_up) {
-      co_return std::move(node).error().with_context("owned by " + who);
-    }
-    if (!told) log_info("serve.waiting", {{"for", who}, {"folder", config.data.string()}});
-    told = true;
-    co_await loop.sleep_until(net::in_ms(kOwnerRetryMs));
-  }
-}
-
-void announce(const Command& command, const Node& node) {
-  boost::json::array addresses;
-  for (const net::Endpoint& endpoint : node.endpoints()) {
-    const bool tcp = endpoint.kind == net::Endpoint::Kind::Tcp;
-    const std::string address = (tcp ? "http://" : "") + endpoint.to_string();
-    if (command.format == OutputFormat::Human) fmt::print("listening on {}\n", address);
-    addresses.emplace_back(address);
-  }
-  if (command.format == OutputFormat::Json) {
-    const boost::json::object line{{"listening", std::move(addresses)},
-                                   {"data", command.config.data.string()}};
-    fmt::print("{}\n", boost::json::serialize(line));
-  }
-  std::fflush(stdout);
-}
-
 // The first signal asks for an orderly end, the second ends at once: dying is safe.
 class StopSignal {
  public:
@@ -61,6 +25,10 @@ class StopSignal {
   }
   net::Task<> asked() {
     while (!asked_) co_await event_.wait();
+  }
+  net::Task<bool> asked_within(std::int64_t wait_ms) {
+    if (!asked_) co_await event_.wait(net::in_ms(wait_ms));
+    co_return asked_;
   }
 
  private:
@@ -80,11 +48,51 @@ class StopSignal {
   bool asked_ = false;
 };
 
+// A short command may own the folder just now; it is waited for.
+net::Task<Result<std::unique_ptr<Node>>> open_node(net::Loop& loop, const Config& config,
+                                                   StopSignal& stop) {
+  const net::Instant give_up = net::in_ms(config.owner_wait_ms);
+  bool told = false;
+  while (true) {
+    Result<std::unique_ptr<Node>> node = Node::open(loop, config, Listen::ConfiguredToo);
+    if (node.ok() || node.error().kind() != Errc::Busy) co_return node;
+    const auto owner = io::read_owner(config.data);
+    const std::string who = owner.ok() && *owner
+                                ? fmt::format("process {} since {}", (*owner)->pid, (*owner)->since)
+                                : "another process";
+    if (net::in_ms(0) >= give_up) {
+      co_return std::move(node).error().with_context("owned by " + who);
+    }
+    if (!told) log_info("serve.waiting", {{"for", who}, {"folder", config.data.string()}});
+    told = true;
+    if (co_await stop.asked_within(kOwnerRetryMs)) {
+      co_return Error{Errc::Canceled, "stopped while waiting for " + who};
+    }
+  }
+}
+
+void announce(const Command& command, const Node& node) {
+  boost::json::array addresses;
+  for (const net::Endpoint& endpoint : node.endpoints()) {
+    const bool tcp = endpoint.kind == net::Endpoint::Kind::Tcp;
+    const std::string address = (tcp ? "http://" : "") + endpoint.to_string();
+    if (command.format == OutputFormat::Human) fmt::print("listening on {}\n", address);
+    addresses.emplace_back(address);
+  }
+  if (command.format == OutputFormat::Json) {
+    const boost::json::object line{{"listening", std::move(addresses)},
+                                   {"data", command.config.data.string()}};
+    fmt::print("{}\n", boost::json::serialize(line));
+  }
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 net::Task<Result<int>> serve(Command command) {
   StopSignal stop(command.loop);
-  CO_TRY_ASSIGN(const std::unique_ptr<Node> node, co_await open_node(command.loop, command.config));
+  CO_TRY_ASSIGN(const std::unique_ptr<Node> node,
+                co_await open_node(command.loop, command.config, stop));
   announce(command, *node);
   co_await stop.asked();
   co_await node->close(command.config.grace_ms);

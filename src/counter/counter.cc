@@ -107,7 +107,13 @@ Result<Added> add_one(const AddToCounter& add, Current& current, std::map<EntryK
     return Error{Errc::Conflict,
                  fmt::format("key '{}' was used to add {} before", add.key, entry.amount)};
   }
-  current.value += add.amount;
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(current.value, add.amount, &sum)) {
+    known.erase(found);
+    return Error{Errc::TooLarge, fmt::format("counter '{}' stands at {} and cannot take {} more",
+                                             add.name, current.value, add.amount)};
+  }
+  current.value = sum;
   ++current.added;
   entry = {add.amount, current.value};
   return Added{current.value, false};

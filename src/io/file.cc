@@ -123,6 +123,12 @@ Result<std::vector<FolderEntry>> list_folder(const Path& path, std::size_t entri
   return entries;
 }
 
+Result<> make_private_file(const Path& path) {
+  const std::string name = path.native();
+  TRY(calls::open({AT_FDCWD, name, name}, O_RDWR | O_CREAT, 0600));
+  return {};
+}
+
 Result<bool> path_exists(const Path& path) {
   struct stat found;
   if (::stat(path.c_str(), &found) == 0) return true;

@@ -117,6 +117,10 @@ struct FolderEntry {
 // Sorted by the bytes of the name, without "." and "..". TooLarge beyond entries_max.
 Result<std::vector<FolderEntry>> list_folder(const Path& path, std::size_t entries_max);
 
+// An empty file for its owner only (mode 0600), for code of others that would make it readable for
+// all. One that exists keeps its mode. Not durable by itself: whoever fills it syncs.
+Result<> make_private_file(const Path& path);
+
 // Follows links. An error where nobody can tell (no right to look).
 Result<bool> path_exists(const Path& path);
 

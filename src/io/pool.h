@@ -1,7 +1,7 @@
 // Pool: a few threads for work that blocks on the disk, so that the event loop never does.
 //
-// Jobs start in order of arrival. The queue is bounded: beyond it a job is refused and stays with the
-// caller. Threads: all functions from any thread. stop() finishes what was taken.
+// Jobs start in order of arrival. The queue is bounded: beyond it a job is refused and stays with
+// the caller. Threads: all functions from any thread. stop() finishes what was taken.
 #pragma once
 
 #include <condition_variable>

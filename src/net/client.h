@@ -57,7 +57,9 @@ struct Request {
   Expectation expectation = Expectation::None;
   Repeat repeat = Repeat::ByMethod;
   std::int64_t first_byte_ms = 0;  // 0: the client's; long polls want more
-  std::int64_t total_ms = 0;       // from send() to the last byte of the answer; 0: no limit
+  // From send() to the last byte of the answer, 0: no limit. Looked at while waiting for the
+  // answer; connecting and sending have the deadlines of their own.
+  std::int64_t total_ms = 0;
 };
 
 Request get_request(std::string target);

@@ -69,7 +69,7 @@ TEST(HeadLimitTest, TheLargestHeadPassesAndOneByteMoreGets431) {
 
 TEST(HeadDeadlineTest, ASlowHeadGets408AndSilenceIsJustClosed) {
   ServerOptions options;
-  options.head_ms = 50;
+  options.head_ms = 500;
   ServerOnThread server(options, echo);
   RawPeer slow = server.peer();
   slow.send("GET / HTTP/1.1\r\nHo");
@@ -80,13 +80,13 @@ TEST(HeadDeadlineTest, ASlowHeadGets408AndSilenceIsJustClosed) {
 
 TEST(IdleTest, AConnectionMayPauseLongerThanAHeadMayTakeThenCloses) {
   ServerOptions options;
-  options.head_ms = 20;
-  options.idle_ms = 200;
+  options.head_ms = 200;
+  options.idle_ms = 1000;
   ServerOnThread server(options, echo);
   RawPeer peer = server.peer();
   peer.send(request_text("GET", "/"));
   EXPECT_EQ(peer.read_status(), "200");
-  std::this_thread::sleep_for(std::chrono::milliseconds(60));  // longer than head_ms, on purpose
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // longer than head_ms, on purpose
   peer.send(request_text("GET", "/"));
   EXPECT_EQ(peer.read_status(), "200");
   EXPECT_EQ(peer.read_to_end(), "") << "idle for too long";
@@ -218,7 +218,8 @@ TEST(StallTest, TimeInWhichWeDoNotReadCountsForNothing) {
   });
   self = &server;
   RawPeer peer = server.peer();
-  peer.send(request_text("PUT", "/", "", "1234567890"));
+  peer.send(request_text("PUT", "/", "Content-Length: 10\r\n") + "12345");
+  peer.send("67890");
   EXPECT_EQ(peer.read_status(), "200");
 }
 

@@ -1,5 +1,7 @@
 #include "store/database.h"
 
+#include "io/file.h"
+
 namespace quern::store {
 namespace {
 
@@ -38,6 +40,8 @@ Result<> Database::prepare(MigratePolicy policy) {
     TRY(migrate(*session, postgres_migrations(), policy, clock_->now_us()));
     return {};
   }
+  // SQLite gives its log the mode of the file; by itself it would make both readable for everybody.
+  TRY(io::make_private_file(sqlite_.path));
   TRY_ASSIGN(const auto session,
              SqliteSession::open(sqlite_, SqliteSession::Access::Write, &high_water_us_));
   TRY(migrate(*session, sqlite_migrations(), policy, clock_->now_us()));

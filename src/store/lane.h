@@ -20,6 +20,7 @@
 //   before anything runs again.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -91,6 +92,8 @@ class Lane {
   };
 
   void run();
+  void linger(std::size_t expected) const;
+  void wait_for_work(std::unique_lock<std::mutex>& lock);
   Batch take();
   void put_back(Batch operations);
   void run_batch(Batch batch);
@@ -104,6 +107,7 @@ class Lane {
   Outcome look_up_commit(std::span<const Unit> units);
   bool reconnect(std::span<const Unit> units);
   void deliver(std::span<const Unit> units);
+  void note_connected(const Result<>& connected);
   void note_down(const Error& because);
 
   std::unique_ptr<Session> session_;      // the lane's thread only
@@ -118,6 +122,8 @@ class Lane {
   std::deque<std::function<void()>> room_waiters_;
   bool stopping_ = false;
   LaneStats stats_;
+  // The queue's length, for a look without the lock.
+  std::atomic<std::size_t> queued_{0};
 
   std::thread thread_;
 };

@@ -24,8 +24,10 @@ constexpr char kSavepoint[] = "SAVEPOINT operation";
 constexpr char kRelease[] = "RELEASE operation";
 constexpr char kRollbackTo[] = "ROLLBACK TO operation";
 constexpr char kNow[] = "SELECT " QUERN_DATABASE_US;
+// A new row never has the number of a commit that is in doubt: that one would have kept its own
+// row.
 constexpr char kAddLane[] =
-    "INSERT INTO writer_lane (sequence, touched_us) VALUES ($1, " QUERN_DATABASE_US
+    "INSERT INTO writer_lane (sequence, touched_us) VALUES (-1, " QUERN_DATABASE_US
     ") RETURNING id";
 // Waits for a former connection that still holds the row, that is: one that is in its COMMIT.
 constexpr char kLastSequence[] = "SELECT sequence FROM writer_lane WHERE id = $1 FOR UPDATE";
@@ -118,8 +120,7 @@ Result<> PostgresSession::register_lane() {
     if (!rows.empty()) return {};
   }
   TRY(execute(kForgetOldLanes, kNoParams));
-  const Param sequence[] = {sequence_};
-  TRY_ASSIGN(const Rows rows, execute(kAddLane, WireParams(sequence)));
+  TRY_ASSIGN(const Rows rows, execute(kAddLane, kNoParams));
   CHECK(rows.size() == 1);
   lane_ = rows[0].get<std::int64_t>(0);
   return {};

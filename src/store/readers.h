@@ -1,8 +1,8 @@
 // Readers: a few threads, each with a session, that run short read transactions off the loop.
 //
-// A read sees one consistent snapshot and lasts at most a second (then it is Timeout): a reader
-// that stays would keep old versions alive. Lists page by key. The queue is bounded: beyond it,
-// Busy. A read whose connection broke is run once more on a new one.
+// A read sees one consistent snapshot and lasts at most a second (then it is Timeout; on PostgreSQL
+// each statement does): a reader that stays would keep old versions alive. Lists page by key. The
+// queue is bounded: beyond it, Busy. A read whose connection broke is run once more on a new one.
 #pragma once
 
 #include <condition_variable>

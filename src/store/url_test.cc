@@ -22,7 +22,8 @@ TEST(DatabaseUrlTest, ShowsNoPassword) {
   const auto shown = [](const char* text) { return DatabaseUrl::parse(text)->redacted(); };
   EXPECT_EQ(shown("postgres://u:p%40w@h:5432/d"), "postgres://u:***@h:5432/d");
   EXPECT_EQ(shown("postgres://u@h:5432/d"), "postgres://u@h:5432/d");
-  EXPECT_EQ(shown("postgres://h:5432/d?password=pw&user=u"), "postgres://h:5432/d?password=***&user=u");
+  EXPECT_EQ(shown("postgres://h:5432/d?password=pw&user=u"),
+            "postgres://h:5432/d?password=***&user=u");
   EXPECT_EQ(shown("postgres:///d?host=/tmp/a@b:c"), "postgres:///d?host=/tmp/a@b:c");
   EXPECT_EQ(shown("sqlite:/a/b.db"), "sqlite:/a/b.db");
 }

@@ -32,7 +32,7 @@ TEST_P(CounterTest, ABatchAddsInOrderAndCountsEachKeyOnce) {
   std::vector<std::future<Result<Added>>> answers;
   {
     HeldLane held(writer_->lane({}));
-    const std::vector<AddToCounter> batch = {{"a", "1", 5},  {"b", "1", 7}, {"a", "2", -2},
+    const std::vector<AddToCounter> batch = {{"a", "1", 5}, {"b", "1", 7}, {"a", "2", -2},
                                              {"a", "1", 5}, {"a", "2", 9}, {"b", "2", 1}};
     for (const AddToCounter& add : batch) answers.push_back(push(writer_->lane({}), add));
   }
@@ -54,6 +54,12 @@ TEST_P(CounterTest, AKeyIsRememberedOverBatches) {
   EXPECT_EQ(again->value, 5);
   EXPECT_TRUE(again->repeated);
   EXPECT_EQ(show(), "a=10/2 ");
+}
+
+TEST_P(CounterTest, AValueThatWouldOverflowIsRefusedAndNothingChanges) {
+  script("INSERT INTO counter (name, value, entries) VALUES ('full', 9223372036854775800, 0)");
+  EXPECT_EQ(writer_->run({}, AddToCounter{"full", "1", 8}).error().kind(), Errc::TooLarge);
+  EXPECT_TRUE(writer_->run({}, AddToCounter{"full", "1", 7}).ok()) << "the key was not used up";
 }
 
 TEST_P(CounterTest, NamesSortByTheirBytesOnEveryStore) {

@@ -72,6 +72,7 @@ class StoreTest : public testing::TestWithParam<StoreKind> {
 
   support::TempFolder folder_;
   std::string url_;
+  support::FakeClock fake_clock_;  // for tests that want it: it outlives the lanes that read it
   std::unique_ptr<Database> database_;
   std::unique_ptr<Writer> writer_;
 };

@@ -145,16 +145,15 @@ TEST_P(WriterTest, BlockingCallersWaitForRoomAndAllGetThrough) {
 }
 
 TEST_P(WriterTest, ABatchThatHasLastedLongEnoughLeavesTheRestToTheNext) {
-  support::FakeClock clock;
-  open({.lanes = 1, .batch_ms_max = 50}, {.clock = &clock});
+  open({.lanes = 1, .batch_ms_max = 50}, {.clock = &fake_clock_});
   std::vector<std::future<Result<std::int64_t>>> answers;
   std::int64_t before = 0;
   {
     HeldLane held(lane());
     before = commits();
     for (int i = 1; i <= 6; ++i) {
-      answers.push_back(push(lane(), [&clock, i](Tx& tx) {
-        clock.advance_us(30'000);
+      answers.push_back(push(lane(), [this, i](Tx& tx) {
+        fake_clock_.advance_us(30'000);
         return insert_note(tx, i, "n");
       }));
     }
@@ -204,19 +203,18 @@ TEST_P(WriterTest, StoppingFinishesWhatIsQueuedAndRefusesTheRest) {
 }
 
 TEST_P(WriterTest, TimeNeverGoesBackEvenAcrossARestart) {
-  support::FakeClock clock;
-  open({.lanes = 1}, {.clock = &clock});
+  open({.lanes = 1}, {.clock = &fake_clock_});
   const auto now = [this] { return *writer_->run({}, [](Tx& tx) { return tx.now_us(); }); };
   const std::int64_t first = now();
   EXPECT_GT(first, 0);
-  clock.set_now_us(support::FakeClock::kStartUs - 3'600'000'000);
+  fake_clock_.set_now_us(support::FakeClock::kStartUs - 3'600'000'000);
   EXPECT_GE(now(), first);
   close();
-  open({.lanes = 1}, {.clock = &clock});
+  open({.lanes = 1}, {.clock = &fake_clock_});
   EXPECT_GE(now(), first);
   auto readers = *Readers::open(*database_, {});
   EXPECT_GE(*readers->run([](Tx& tx) { return tx.now_us(); }), first);
-  clock.set_now_us(support::FakeClock::kStartUs + 1'000'000);
+  fake_clock_.set_now_us(support::FakeClock::kStartUs + 1'000'000);
   if (GetParam() == StoreKind::Sqlite) EXPECT_EQ(now(), support::FakeClock::kStartUs + 1'000'000);
 }
 

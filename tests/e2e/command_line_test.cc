@@ -1,4 +1,5 @@
-// What a person meets at the command line: help, exit codes, configuration, errors that say what to do.
+// What a person meets at the command line: help, exit codes, configuration, errors that say what to
+// do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

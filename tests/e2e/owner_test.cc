@@ -30,6 +30,20 @@ TEST(OwnerTest, ACommandNeedsNoServer) {
   EXPECT_TRUE(folder.run({"check"}).status.exited_with(0));
 }
 
+TEST(OwnerTest, NobodyElseCanReadTheFolder) {
+  const DataFolder folder;
+  const auto server = folder.serve();
+  ASSERT_TRUE(folder.run({"counter", "add", "visits"}).status.exited_with(0));
+  int looked_at = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    const auto mode = entry.symlink_status().permissions();
+    const auto others = std::filesystem::perms::group_all | std::filesystem::perms::others_all;
+    EXPECT_EQ(mode & others, std::filesystem::perms::none) << entry.path();
+    ++looked_at;
+  }
+  EXPECT_GE(looked_at, 5) << "lock, socket, database with its log, snapshots";
+}
+
 TEST(OwnerTest, ACommandIsTheClientOfAServer) {
   const DataFolder folder;
   const auto server = folder.serve();
@@ -98,6 +112,28 @@ TEST(OwnerTest, AnOwnerThatDoesNotAnswerIsNamed) {
   const Ran server = folder.run({"serve", "--owner-wait", "0"});
   EXPECT_TRUE(server.status.exited_with(3));
   EXPECT_NE(server.standard_error.find("in use"), std::string::npos) << server.standard_error;
+}
+
+TEST(OwnerTest, AnOwnerThatHangsIsNotWaitedForForEver) {
+  const DataFolder folder;
+  const auto server = folder.serve();
+  ASSERT_TRUE(server->signal(SIGSTOP).ok());
+  const Ran ran = folder.run({"counter", "add", "visits", "--owner-wait", "0"});
+  EXPECT_TRUE(ran.status.exited_with(3));
+  EXPECT_NE(ran.standard_error.find("process " + std::to_string(server->pid())), std::string::npos)
+      << ran.standard_error;
+  ASSERT_TRUE(server->signal(SIGCONT).ok());
+}
+
+TEST(OwnerTest, AServerThatWaitsForTheFolderCanBeStopped) {
+  const DataFolder folder;
+  const auto first = folder.serve();
+  const auto second = folder.start({"serve", "--listen", "127.0.0.1:0"});
+  ASSERT_TRUE(second->wait_for_line(Output::Error, "serve.waiting").ok());
+  ASSERT_TRUE(second->signal(SIGTERM).ok());
+  const auto ended = second->wait();
+  ASSERT_TRUE(ended.ok());
+  EXPECT_TRUE(ended->exited_with(3)) << ended->text();
 }
 
 TEST(OwnerTest, ASqliteFileElsewhereHasOneOwnerToo) {

@@ -254,9 +254,10 @@ class Sweep {
     if (!was_killed(world)) return "it was never reached";
     // The scenario itself may kill; only the log tells that the death was the ordered one.
     if (kill.write > 0) {
-      if (static_cast<int>(log.writes.size()) != kill.write) return "it was never reached";
+      // Killed after its end, another thread's write may have begun meanwhile.
+      if (static_cast<int>(log.writes.size()) < kill.write) return "it was never reached";
       const std::scoped_lock lock(mutex_);
-      if (log.writes.back().kind != kill.kind) ++report_.renumbered;
+      if (log.writes[kill.write - 1].kind != kill.kind) ++report_.renumbered;
     } else {
       const auto visits = log.visits.find(kill.point);
       if (visits == log.visits.end() || visits->second != kill.visit) return "it was never reached";

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kIsolatedPerTransaction = 32;
 constexpr int kBusyRetriesMax = 3;  // deadlock or lock time-out of an operation that runs alone
 constexpr int kLossesMax = 3;       // connections that one batch may break before it is isolated
-constexpr std::int64_t kLingerUsMax = 40;
+constexpr std::int64_t kLingerUsMax = 100;
 constexpr int kLingerLooksMax = 1000;  // where the clock stands still
 constexpr int kIdleReconnectMs =
     500;  // a lane without work looks that often whether its database is back
@@ -79,6 +79,30 @@ Lane::Push Lane::try_push(std::unique_ptr<Operation>& operation) {
   return Push::Taken;
 }
 
+bool Lane::try_lead(std::unique_ptr<Operation>& operation) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (stopping_ || busy_ || !queue_.empty() || session_->lost()) return false;
+    busy_ = true;
+  }
+  operation->submitted_us = clock_.monotonic_us();
+  Batch batch;
+  batch.push_back(std::move(operation));
+  run_batch(std::move(batch));
+  set_idle();
+  return true;
+}
+
+void Lane::set_idle() {
+  bool wanted = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    busy_ = false;
+    wanted = stopping_ || !queue_.empty();
+  }
+  if (wanted) changed_.notify_all();
+}
+
 bool Lane::when_room(std::function<void()> callback) {
   {
     const std::scoped_lock lock(mutex_);
@@ -122,6 +146,7 @@ void Lane::run() {
     if (batch.empty()) return;
     const std::size_t size = batch.size();
     run_batch(std::move(batch));
+    set_idle();
     linger(size);
   }
 }
@@ -150,6 +175,7 @@ Lane::Batch Lane::take() {
       queue_.pop_front();
     }
     queued_ = queue_.size();
+    busy_ = !batch.empty();
     const std::size_t room = options_.queue_ops_max - queue_.size();
     while (!room_waiters_.empty() && wakened.size() < room) {
       wakened.push_back(std::move(room_waiters_.front()));
@@ -163,13 +189,16 @@ Lane::Batch Lane::take() {
 // A lane that lost its database goes on looking for it without work too: its health must not stay
 // red until somebody happens to write.
 void Lane::wait_for_work(std::unique_lock<std::mutex>& lock) {
-  const auto work = [this] { return stopping_ || !queue_.empty(); };
-  while (session_->lost()) {
+  const auto work = [this] { return !busy_ && (stopping_ || !queue_.empty()); };
+  while (!busy_ && session_->lost()) {
     if (changed_.wait_for(lock, std::chrono::milliseconds(kIdleReconnectMs), work)) return;
+    if (busy_) break;
+    busy_ = true;
     lock.unlock();
     const Result<> connected = session_->reconnect();
     note_connected(connected);
     lock.lock();
+    busy_ = false;
   }
   changed_.wait(lock, work);
 }

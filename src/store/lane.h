@@ -64,6 +64,9 @@ class Lane {
   // Takes the operation, or leaves it where the queue is full or the lane stopped.
   enum class Push { Taken, Full, Stopped };
   Push try_push(std::unique_ptr<Operation>& operation);
+  // Runs the operation on the caller's thread where the lane is idle: a caller that waits anyway is
+  // spared two changes of thread. Where it returns false, nothing was taken.
+  [[nodiscard]] bool try_lead(std::unique_ptr<Operation>& operation);
   // Calls back once when there is room, or when the lane stops; on any thread. False: too many
   // wait.
   [[nodiscard]] bool when_room(std::function<void()> callback);
@@ -92,6 +95,7 @@ class Lane {
   };
 
   void run();
+  void set_idle();
   void linger(std::size_t expected) const;
   void wait_for_work(std::unique_lock<std::mutex>& lock);
   Batch take();
@@ -110,7 +114,8 @@ class Lane {
   void note_connected(const Result<>& connected);
   void note_down(const Error& because);
 
-  std::unique_ptr<Session> session_;      // the lane's thread only
+  // Only for whoever set busy_, as is the next:
+  std::unique_ptr<Session> session_;
   Error last_error_{Errc::Internal, ""};  // why the last attempt did not commit
   const io::Clock& clock_;
   const WriterOptions options_;
@@ -121,6 +126,7 @@ class Lane {
   std::deque<std::unique_ptr<Operation>> queue_;
   std::deque<std::function<void()>> room_waiters_;
   bool stopping_ = false;
+  bool busy_ = false;  // a batch is being run, by the lane's thread or by a caller that leads
   LaneStats stats_;
   // The queue's length, for a look without the lock.
   std::atomic<std::size_t> queued_{0};

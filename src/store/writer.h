@@ -51,6 +51,7 @@ Result<Answer<Op>> Writer::run(LaneKey key, Op op) {
   auto operation =
       make_operation(std::move(op), [&promise](Result<T> r) { promise.set_value(std::move(r)); });
   Lane& to = lane(key);
+  if (to.try_lead(operation)) return promise.get_future().get();
   while (true) {
     const Lane::Push pushed = to.try_push(operation);
     if (pushed == Lane::Push::Taken) return promise.get_future().get();

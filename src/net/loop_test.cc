@@ -185,8 +185,10 @@ class Answering {
 
 Task<> await_many(Loop* loop, Answering* answering, int count, std::int64_t* sum, int* running) {
   for (int i = 1; i <= count; ++i) {
-    *sum += co_await await_callback<int>(
-        *loop, [&](Callback<int> callback) { answering->submit([callback, i] { callback(i); }); });
+    auto submit = [&](Callback<int> callback) {
+      answering->submit([callback, i] { callback(i); });
+    };
+    *sum += co_await await_callback<int>(*loop, submit);
   }
   if (--*running == 0) loop->stop();
 }

@@ -1,6 +1,7 @@
 // The server against peers that behave, over real sockets: what a handler can do, and how it ends.
 #include "net/server.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

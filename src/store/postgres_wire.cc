@@ -10,24 +10,22 @@ namespace quern::store {
 namespace {
 
 // Type numbers are fixed by PostgreSQL's catalogue.
-enum : Oid {
-  kBool = 16,
-  kBytea = 17,
-  kName = 19,
-  kInt8 = 20,
-  kInt2 = 21,
-  kInt4 = 23,
-  kText = 25,
-  kJson = 114,
-  kFloat4 = 700,
-  kFloat8 = 701,
-  kVarchar = 1043,
-  kBoolArray = 1000,
-  kByteaArray = 1001,
-  kTextArray = 1009,
-  kInt8Array = 1016,
-  kFloat8Array = 1022,
-};
+constexpr Oid kBool = 16;
+constexpr Oid kBytea = 17;
+constexpr Oid kName = 19;
+constexpr Oid kInt8 = 20;
+constexpr Oid kInt2 = 21;
+constexpr Oid kInt4 = 23;
+constexpr Oid kText = 25;
+constexpr Oid kJson = 114;
+constexpr Oid kFloat4 = 700;
+constexpr Oid kFloat8 = 701;
+constexpr Oid kVarchar = 1043;
+constexpr Oid kBoolArray = 1000;
+constexpr Oid kByteaArray = 1001;
+constexpr Oid kTextArray = 1009;
+constexpr Oid kInt8Array = 1016;
+constexpr Oid kFloat8Array = 1022;
 
 struct WireType {
   Oid one;

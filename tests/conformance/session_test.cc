@@ -122,9 +122,9 @@ TEST_P(SessionTest, AReadThatLastsTooLongIsStopped) {
 }
 
 TEST_P(SessionTest, ReadsBeyondTheQueueAreRefused) {
-  auto readers = *Readers::open(*database_, {.threads = 1, .queue_max = 2});
   std::promise<void> begun;
   std::promise<void> release;
+  auto readers = *Readers::open(*database_, {.threads = 1, .queue_max = 2});
   auto blocking = make_operation(
       [&](Tx&) -> Result<int> {
         begun.set_value();

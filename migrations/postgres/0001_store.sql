@@ -8,3 +8,10 @@ CREATE TABLE writer_lane (
   sequence   BIGINT NOT NULL,
   touched_us BIGINT NOT NULL
 ) WITH (fillfactor = 50);
+
+-- A random name given once. A data folder remembers it, so that files are never judged by the rows of
+-- another database.
+CREATE TABLE store_identity (
+  one BIGINT PRIMARY KEY CHECK (one = 1),
+  id  TEXT NOT NULL
+);

@@ -64,8 +64,9 @@ auto offload(net::Loop& loop, io::Pool& pool, Function function)
     -> net::Task<std::invoke_result_t<Function&>> {
   using Reply = std::invoke_result_t<Function&>;
   auto submit = [&](net::Callback<Reply> callback) {
-    std::function<void()> job = [callback, function = std::move(function)]() mutable {
-      callback(function());
+    io::Pool::Job job = [callback, function = std::move(function)](io::Pool::Call call) mutable {
+      if (call == io::Pool::Call::Run) return callback(function());
+      callback(Error{Errc::Unavailable, "the server is stopping"});
     };
     if (!pool.try_push(job)) callback(Error{Errc::Busy, "the disk's queue is full"});
   };

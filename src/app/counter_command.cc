@@ -3,9 +3,10 @@
 #include <sys/random.h>
 
 #include <boost/json.hpp>
-#include <cstdio>
+#include <exception>
 
 #include "app/command.h"
+#include "app/output.h"
 #include "net/target.h"
 
 namespace quern::app {
@@ -51,19 +52,23 @@ net::Task<Result<json::value>> call(Door& door, net::Request request) {
 template <class Body, class... Args>
 net::Task<Result<int>> with_door(Command command, Body body, Args... args) {
   Door door(command.loop, command.config);
-  Result<int> code = co_await body(command, door, std::move(args)...);
+  Result<int> code = kExitDone;
+  try {
+    code = co_await body(command, door, std::move(args)...);
+  } catch (const std::exception& odd) {
+    // Boost.JSON throws where an answer has another shape than ours have.
+    code = Error{Errc::Corrupt, fmt::format("the server's answer is not Quern's: {}", odd.what())};
+  }
   co_await door.close();
   co_return code;
 }
 
-void print_counter(const Command& command, const json::object& counter) {
-  if (command.format == OutputFormat::Json) {
-    fmt::print("{}\n", json::serialize(counter));
-  } else {
-    fmt::print("{:<32} {:>12}   {} entries{}\n", counter.at("counter").as_string().c_str(),
-               counter.at("value").as_int64(), counter.at("entries").as_int64(),
-               counter.contains("snapshot") ? ", snapshot taken" : "");
-  }
+Result<> print_counter(const Command& command, const json::object& counter) {
+  if (command.format == OutputFormat::Json) return print_line(json::serialize(counter));
+  return print_line(fmt::format("{:<32} {:>12}   {} entries{}",
+                                counter.at("counter").as_string().c_str(),
+                                counter.at("value").as_int64(), counter.at("entries").as_int64(),
+                                counter.contains("snapshot") ? ", snapshot taken" : ""));
 }
 
 net::Task<Result<int>> add_all(Command command, Door& door, CounterAddition addition) {
@@ -76,10 +81,11 @@ net::Task<Result<int>> add_all(Command command, Door& door, CounterAddition addi
     net::Request request = net::post_request(counter_address(addition.name), json::serialize(body),
                                              "application/json");
     CO_TRY_ASSIGN(last, co_await call(door, std::move(request)));
-    if (command.format == OutputFormat::Json) fmt::print("{}\n", json::serialize(last));
+    if (command.format == OutputFormat::Json) CO_TRY(print_line(json::serialize(last)));
   }
   if (command.format == OutputFormat::Human) {
-    fmt::print("{} = {}\n", addition.name, last.as_object().at("value").as_int64());
+    const std::int64_t value = last.as_object().at("value").as_int64();
+    CO_TRY(print_line(fmt::format("{} = {}", addition.name, value)));
   }
   co_return kExitDone;
 }
@@ -88,7 +94,7 @@ net::Task<Result<int>> take_snapshot(Command command, Door& door, std::string na
   net::Request request =
       net::post_request(counter_address(name) + "/snapshot", "", "application/json");
   CO_TRY_ASSIGN(const json::value counter, co_await call(door, std::move(request)));
-  print_counter(command, counter.as_object());
+  CO_TRY(print_counter(command, counter.as_object()));
   co_return kExitDone;
 }
 
@@ -98,7 +104,7 @@ net::Task<Result<int>> list_pages(Command command, Door& door) {
     CO_TRY_ASSIGN(const json::value answer, co_await call(door, net::get_request(target)));
     const json::object& page = answer.as_object();
     for (const json::value& counter : page.at("items").as_array()) {
-      print_counter(command, counter.as_object());
+      CO_TRY(print_counter(command, counter.as_object()));
     }
     if (!page.contains("next")) co_return kExitDone;
     target = "/api/v1/counters";
@@ -111,12 +117,12 @@ net::Task<Result<int>> check_all(Command command, Door& door) {
   const json::object& report = answer.as_object();
   const bool clean = report.at("clean").as_bool();
   if (command.format == OutputFormat::Json) {
-    fmt::print("{}\n", json::serialize(report));
+    CO_TRY(print_line(json::serialize(report)));
   } else {
     for (const json::value& problem : report.at("problems").as_array()) {
-      fmt::print("{}\n", problem.as_string().c_str());
+      CO_TRY(print_line(problem.as_string().c_str()));
     }
-    fmt::print("{}\n", clean ? "clean" : "not clean");
+    CO_TRY(print_line(clean ? "clean" : "not clean"));
   }
   co_return clean ? kExitDone : kExitFoundWrong;
 }

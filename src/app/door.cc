@@ -26,6 +26,52 @@ net::Task<Result<io::Descriptor>> connect_to(Node* node) {
 
 }  // namespace
 
+// The call that is under way, as whoever says what we wait for sees it.
+struct Door::Watch {
+  Door* door = nullptr;  // null: it is closed
+  bool calling = false;
+  bool told = false;
+  net::Instant since;
+};
+
+// For the time of a call. The coroutine that looks on is started with the first one.
+class Door::Watched {
+ public:
+  Watched(net::Loop& loop, Door& door, std::shared_ptr<Watch>& watch) {
+    if (watch == nullptr) {
+      watch = std::make_shared<Watch>();
+      watch->door = &door;
+      loop.spawn("door.watch", look_on(&loop, watch));
+    }
+    watch_ = watch;
+    watch_->calling = true;
+    watch_->told = false;
+    watch_->since = net::in_ms(0);
+  }
+  ~Watched() { watch_->calling = false; }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+
+ private:
+  static net::Task<> look_on(net::Loop* loop, std::shared_ptr<Watch> watch) {
+    while (true) {
+      co_await loop->sleep_until(net::in_ms(kPatienceMs / 3));
+      if (watch->door == nullptr) co_return;
+      const bool long_enough = net::in_ms(-kPatienceMs) > watch->since;
+      if (!watch->calling || watch->told || !long_enough) continue;
+      watch->told = true;
+      const Error why = watch->door->nobody_answers({Errc::Busy, "no answer yet"});
+      fmt::print(stderr, "quern: waiting: {}\n", why.message());
+    }
+  }
+
+  std::shared_ptr<Watch> watch_;
+};
+
+Door::~Door() {
+  if (watch_) watch_->door = nullptr;
+}
+
 // A client of the owner, or the owner.
 Result<> Door::find_way() {
   if (client_) return {};
@@ -51,16 +97,17 @@ Result<> Door::become_owner() {
 }
 
 net::Task<Result<net::Response>> Door::call(net::Request request) {
-  const net::Instant begin = net::in_ms(0);
   const net::Instant give_up = net::in_ms(config_.owner_wait_ms);
-  bool told = false;
+  bool first = true;
+  const Watched watched(loop_, *this, watch_);
   std::int64_t pause_ms = kRetryMsMin;
   while (true) {
     CO_TRY(find_way());
-    // An owner that was stopped or hangs keeps its socket open and says nothing.
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(give_up - net::in_ms(0));
-    request.first_byte_ms = std::max<std::int64_t>(left.count(), kFirstByteMsMin);
+    // An owner that was stopped or hangs keeps its socket open and says nothing. The first attempt
+    // has a while even where nothing is to be waited for.
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(give_up - net::in_ms(0));
+    request.first_byte_ms = std::max<std::int64_t>(left.count(), first ? kFirstByteMsMin : 1);
+    first = false;
     Result<net::Response> answer = co_await client_->fetch(request, kAnswerBytesMax);
     if (!is_worth_repeating(answer)) co_return answer;
     // Ours stays; whoever else it was may have gone, and its folder may be ours now.
@@ -68,10 +115,6 @@ net::Task<Result<net::Response>> Door::call(net::Request request) {
     const net::Instant now = net::in_ms(0);
     const Error last = answer.ok() ? Error{Errc::Busy, answer->body} : answer.error();
     if (now >= give_up) co_return nobody_answers(last);
-    if (!told && now - begin > std::chrono::milliseconds(kPatienceMs)) {
-      told = true;
-      fmt::print(stderr, "quern: waiting: {}\n", nobody_answers(last).message());
-    }
     co_await loop_.sleep_until(net::in_ms(pause_ms));
     pause_ms = std::min(pause_ms * 2, kRetryMsMax);
   }
@@ -94,6 +137,7 @@ Error Door::nobody_answers(const Error& last) const {
 }
 
 net::Task<> Door::close() {
+  if (watch_) watch_->door = nullptr;
   client_.reset();
   if (node_) co_await node_->close(config_.grace_ms);
 }

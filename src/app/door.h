@@ -25,6 +25,9 @@ inline constexpr std::size_t kAnswerBytesMax = 64 * 1024 * 1024;
 class Door {
  public:
   Door(net::Loop& loop, const Config& config) : loop_(loop), config_(config) {}
+  ~Door();
+  Door(const Door&) = delete;
+  Door& operator=(const Door&) = delete;
 
   // The answer, whatever its status, except 503: that is waited out like an owner that is away.
   net::Task<Result<net::Response>> call(net::Request request);
@@ -32,6 +35,9 @@ class Door {
   net::Task<> close();
 
  private:
+  struct Watch;
+  class Watched;
+
   Result<> become_owner();
   Result<> find_way();
   Error nobody_answers(const Error& last) const;
@@ -40,6 +46,7 @@ class Door {
   const Config& config_;
   std::unique_ptr<Node> node_;
   std::optional<net::Client> client_;
+  std::shared_ptr<Watch> watch_;
 };
 
 }  // namespace quern::app

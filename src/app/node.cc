@@ -1,7 +1,10 @@
 #include "app/node.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+
+#include <algorithm>
 
 #include "base/log.h"
 #include "io/file.h"
@@ -10,12 +13,24 @@
 namespace quern::app {
 namespace {
 
+constexpr std::size_t kIdentityBytesMax = 256;
+
 std::filesystem::path snapshot_folder(const Config& config) {
   return config.data / "snapshots";
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& file) {
   return std::filesystem::absolute(file).parent_path();
+}
+
+// As many as the system lets us have: a connection costs a descriptor.
+std::size_t open_files_max() {
+  rlimit limit{};
+  CHECK(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+  CHECK(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  return static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur, 1'000'000));
 }
 
 Result<io::OwnerLock> own(const std::filesystem::path& folder) {
@@ -30,6 +45,7 @@ Result<std::unique_ptr<Node>> Node::open(net::Loop& loop, const Config& config, 
   std::unique_ptr<Node> node(new Node);
   TRY(node->open_folder(config));
   TRY(node->open_store(config));
+  TRY(node->match_folder(config));
   TRY(node->recover(config));
   TRY(node->serve(loop, config, listen));
   return node;
@@ -39,6 +55,8 @@ Result<std::unique_ptr<Node>> Node::open(net::Loop& loop, const Config& config, 
 // lock is given up last.
 Node::~Node() {
   server_.reset();
+  if (writer_) writer_->stop();
+  if (readers_) readers_->stop();
   pool_.reset();
   readers_.reset();
   writer_.reset();
@@ -50,13 +68,23 @@ Result<> Node::open_folder(const Config& config) {
     TRY_ASSIGN(lock_, own(config.data));
     const std::filesystem::path beside = folder_of(config.database.location);
     if (!std::filesystem::equivalent(beside, config.data)) {
-      TRY_ASSIGN(file_lock_, own(beside));
+      Result<io::OwnerLock> owned = own(beside);
+      // Its owner serves another data folder, so waiting for a socket in ours would be in vain.
+      if (!owned.ok()) return Error{Errc::Unavailable, owned.error().message()};
+      file_lock_ = *std::move(owned);
     }
   }
   return io::make_folders_durably(snapshot_folder(config));
 }
 
 Result<> Node::open_store(const Config& config) {
+  Result<> opened = open_parts(config);
+  // Busy is kept for a folder that somebody else owns.
+  if (opened.ok() || opened.error().kind() != Errc::Busy) return opened;
+  return Error{Errc::Unavailable, opened.error().message()};
+}
+
+Result<> Node::open_parts(const Config& config) {
   store::DatabaseOptions options;
   options.migrate = config.migrate ? store::MigratePolicy::Apply : store::MigratePolicy::Refuse;
   TRY_ASSIGN(database_, store::Database::open(config.database, options));
@@ -64,6 +92,21 @@ Result<> Node::open_store(const Config& config) {
   TRY_ASSIGN(readers_, store::Readers::open(*database_, {}));
   pool_ = std::make_unique<io::Pool>(io::PoolOptions{});
   return {};
+}
+
+// Files are judged by the rows of their database. A folder that meets another one (a mistaken --db,
+// a database that is not mounted) is refused before anything is swept.
+Result<> Node::match_folder(const Config& config) {
+  const std::filesystem::path path = config.data / "store.id";
+  const Result<std::string> known = io::read_file(path, kIdentityBytesMax);
+  if (!known.ok() && known.error().kind() != Errc::Missing) return known.error();
+  if (!known.ok()) return io::write_file_durably(path, database_->identity());
+  if (*known == database_->identity()) return {};
+  return Error{
+      Errc::Invalid,
+      fmt::format("{} belongs to another database than {}: nothing was touched. Name the right "
+                  "one with --db, or another folder with --data",
+                  config.data.string(), config.database.redacted())};
 }
 
 // With the folder's lock in hand, whatever a former owner left half-done is ours to clear. Nodes
@@ -83,6 +126,7 @@ Result<> Node::serve(net::Loop& loop, const Config& config, Listen listen) {
   router_ = api::make_router(
       parts, config.insecure ? api::HostRule::AnyHost : api::HostRule::LoopbackOnly);
   net::ServerOptions options;
+  options.connections_max = std::min(options.connections_max, open_files_max() / 2);
   if (lock_) options.listen.push_back(net::Endpoint::unix_path(config.socket_path().string()));
   if (listen == Listen::ConfiguredToo) options.listen.push_back(config.listen);
   TRY_ASSIGN(server_, net::Server::open(loop, std::move(options),
@@ -104,9 +148,12 @@ Result<io::Descriptor> Node::connect() {
 net::Task<> Node::close(std::int64_t grace_ms) {
   const std::size_t cut = co_await server_->stop(grace_ms);
   if (cut > 0) log_warn("serve.cut", {{"requests", cut}});
-  pool_->stop();
+  // The pool's jobs wait for the other two, so those go first.
   writer_->stop();
   readers_->stop();
+  pool_->stop();
+  // Everybody has been answered now; let those that were still waiting end before their parts do.
+  co_await server_->stop(0);
 }
 
 }  // namespace quern::app

@@ -45,7 +45,9 @@ class Node {
   Node() = default;
   Result<> open_folder(const Config& config);
   Result<> open_store(const Config& config);
+  Result<> open_parts(const Config& config);
   Result<> serve(net::Loop& loop, const Config& config, Listen listen);
+  Result<> match_folder(const Config& config);
   Result<> recover(const Config& config);
 
   std::optional<io::OwnerLock> lock_;

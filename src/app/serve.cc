@@ -5,10 +5,9 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/json.hpp>
 #include <csignal>
-#include <cstdio>
-#include <cstdlib>
 
 #include "app/command.h"
+#include "app/output.h"
 #include "base/log.h"
 #include "net/event.h"
 
@@ -35,11 +34,12 @@ class StopSignal {
   void wait() {
     signals_.async_wait([this](const boost::system::error_code& failed, int signal) {
       if (failed) return;
-      if (asked_) std::_Exit(kExitUnfinished);
       asked_ = true;
       log_info("serve.stopping", {{"signal", signal}});
       event_.notify_all();
-      wait();
+      // The next one kills, whatever the loop is doing.
+      boost::system::error_code ignored;
+      signals_.clear(ignored);
     });
   }
 
@@ -71,20 +71,18 @@ net::Task<Result<std::unique_ptr<Node>>> open_node(net::Loop& loop, const Config
   }
 }
 
-void announce(const Command& command, const Node& node) {
+Result<> announce(const Command& command, const Node& node) {
   boost::json::array addresses;
   for (const net::Endpoint& endpoint : node.endpoints()) {
     const bool tcp = endpoint.kind == net::Endpoint::Kind::Tcp;
     const std::string address = (tcp ? "http://" : "") + endpoint.to_string();
-    if (command.format == OutputFormat::Human) fmt::print("listening on {}\n", address);
+    if (command.format == OutputFormat::Human) TRY(print_line("listening on " + address));
     addresses.emplace_back(address);
   }
-  if (command.format == OutputFormat::Json) {
-    const boost::json::object line{{"listening", std::move(addresses)},
-                                   {"data", command.config.data.string()}};
-    fmt::print("{}\n", boost::json::serialize(line));
-  }
-  std::fflush(stdout);
+  if (command.format == OutputFormat::Human) return {};
+  const boost::json::object line{{"listening", std::move(addresses)},
+                                 {"data", command.config.data.string()}};
+  return print_line(boost::json::serialize(line));
 }
 
 }  // namespace
@@ -93,7 +91,9 @@ net::Task<Result<int>> serve(Command command) {
   StopSignal stop(command.loop);
   CO_TRY_ASSIGN(const std::unique_ptr<Node> node,
                 co_await open_node(command.loop, command.config, stop));
-  announce(command, *node);
+  // Serving goes on where nobody reads that.
+  const Result<> announced = announce(command, *node);
+  if (!announced.ok()) log_warn("serve.unheard", {{"error", announced.error().message()}});
   co_await stop.asked();
   co_await node->close(command.config.grace_ms);
   log_info("serve.stopped");

@@ -37,6 +37,16 @@ constexpr Sql kWrongSums{
 constexpr std::size_t kSnapshotBytesMax = 4096;
 constexpr std::size_t kSnapshotFilesMax = 1'000'000;
 
+// ID-ENTRIES.json
+bool is_snapshot_name(std::string_view name) {
+  constexpr std::string_view kEnding = ".json";
+  const std::size_t dash = name.find('-');
+  if (!name.ends_with(kEnding) || dash == 0 || dash == std::string_view::npos) return false;
+  name.remove_suffix(kEnding.size());
+  return dash + 1 < name.size() && name.find_first_not_of("0123456789", dash + 1) == name.npos &&
+         name.substr(0, dash).find_first_not_of("0123456789") == name.npos;
+}
+
 std::string contents(const Counter& counter, std::int64_t value) {
   return fmt::format("{{\"counter\":\"{}\",\"value\":{}}}\n", counter.name, value);
 }
@@ -106,6 +116,8 @@ Result<int> sweep_snapshots(const Stores& stores) {
   TRY_ASSIGN(const auto entries, io::list_folder(stores.snapshots, kSnapshotFilesMax));
   int removed = 0;
   for (const io::FolderEntry& entry : entries) {
+    // Only what we could have made: a file whose name is ours.
+    if (entry.kind != io::EntryKind::File || !is_snapshot_name(entry.name)) continue;
     if (named.contains(entry.name)) continue;
     TRY(io::remove_durably(stores.snapshots / entry.name, io::IfMissing::Fine));
     ++removed;

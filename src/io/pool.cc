@@ -9,7 +9,7 @@ Pool::Pool(const PoolOptions& options) : options_(options) {
   for (int i = 0; i < options.threads; ++i) threads_.emplace_back([this] { serve(); });
 }
 
-bool Pool::try_push(std::function<void()>& job) {
+bool Pool::try_push(Job& job) {
   {
     const std::scoped_lock lock(mutex_);
     if (stopping_ || queue_.size() >= options_.queue_max) return false;
@@ -28,19 +28,25 @@ void Pool::stop() {
   for (std::thread& thread : threads_) {
     if (thread.joinable()) thread.join();
   }
+  std::deque<Job> left;
+  {
+    const std::scoped_lock lock(mutex_);
+    left.swap(queue_);
+  }
+  for (const Job& job : left) job(Call::Stopped);
 }
 
 void Pool::serve() {
   while (true) {
-    std::function<void()> job;
+    Job job;
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-      if (queue_.empty()) return;
+      if (stopping_) return;
       job = std::move(queue_.front());
       queue_.pop_front();
     }
-    job();
+    job(Call::Run);
   }
 }
 

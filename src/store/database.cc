@@ -1,10 +1,20 @@
 #include "store/database.h"
 
+#include <fmt/format.h>
+#include <openssl/rand.h>
+
+#include <array>
+
+#include "base/crash.h"
 #include "io/file.h"
 
 namespace quern::store {
 namespace {
 
+constexpr Sql kIdentity{"SELECT id FROM store_identity"};
+// Of several that open a new database together, the first one names it.
+constexpr Sql kGiveIdentity{
+    "INSERT INTO store_identity (one, id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING"};
 constexpr Sql kStoredTime{"SELECT now_us FROM store_clock"};
 
 template <class Derived>
@@ -38,7 +48,7 @@ Result<> Database::prepare(MigratePolicy policy) {
     TRY_ASSIGN(const auto session,
                PostgresSession::open(postgres_, PostgresSession::Access::Plain, &high_water_us_));
     TRY(migrate(*session, postgres_migrations(), policy, clock_->now_us()));
-    return {};
+    return load_identity(*session);
   }
   // SQLite gives its log the mode of the file; by itself it would make both readable for everybody.
   TRY(io::make_private_file(sqlite_.path));
@@ -48,6 +58,22 @@ Result<> Database::prepare(MigratePolicy policy) {
   TRY_ASSIGN(const Rows stored, session->run(kStoredTime, {}));
   CHECK(stored.size() == 1);
   high_water_us_ = stored[0].get<std::int64_t>(0);
+  return load_identity(*session);
+}
+
+Result<> Database::load_identity(Session& session) {
+  TRY_ASSIGN(Rows found, session.run(kIdentity, {}));
+  if (found.empty()) {
+    std::array<unsigned char, 16> random;
+    CHECK(RAND_bytes(random.data(), random.size()) == 1);
+    const std::string id = fmt::format("{:02x}", fmt::join(random, ""));
+    const Param param[] = {id};
+    const DurableWrite write("commit", "identity");
+    TRY(session.run(kGiveIdentity, param));
+    TRY_ASSIGN(found, session.run(kIdentity, {}));
+  }
+  CHECK(found.size() == 1);
+  identity_ = found[0].get<std::string>(0);
   return {};
 }
 

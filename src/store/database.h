@@ -31,6 +31,8 @@ class Database {
   StoreKind kind() const { return url_.kind; }
   const DatabaseUrl& url() const { return url_; }
   const io::Clock& clock() const { return *clock_; }
+  // The random name that this database was given when it was made.
+  const std::string& identity() const { return identity_; }
 
   // Any thread. The session must not outlive the database.
   Result<std::unique_ptr<Session>> connect_writer();
@@ -39,12 +41,14 @@ class Database {
  private:
   Database(DatabaseUrl url, const DatabaseOptions& options);
   Result<> prepare(MigratePolicy policy);
+  Result<> load_identity(Session& session);
 
   DatabaseUrl url_;
   const io::Clock* clock_;
   SqliteOptions sqlite_;
   PostgresOptions postgres_;
   std::atomic<std::int64_t> high_water_us_{0};
+  std::string identity_;
 };
 
 }  // namespace quern::store

@@ -94,13 +94,10 @@ bool Lane::try_lead(std::unique_ptr<Operation>& operation) {
 }
 
 void Lane::set_idle() {
-  bool wanted = false;
-  {
-    const std::scoped_lock lock(mutex_);
-    busy_ = false;
-    wanted = stopping_ || !queue_.empty();
-  }
-  if (wanted) changed_.notify_all();
+  // Under the lock: once it is free, whoever stops the lane may also destroy it.
+  const std::scoped_lock lock(mutex_);
+  busy_ = false;
+  if (stopping_ || !queue_.empty() || session_->lost()) changed_.notify_all();
 }
 
 bool Lane::when_room(std::function<void()> callback) {
@@ -190,9 +187,12 @@ Lane::Batch Lane::take() {
 // red until somebody happens to write.
 void Lane::wait_for_work(std::unique_lock<std::mutex>& lock) {
   const auto work = [this] { return !busy_ && (stopping_ || !queue_.empty()); };
-  while (!busy_ && session_->lost()) {
-    if (changed_.wait_for(lock, std::chrono::milliseconds(kIdleReconnectMs), work)) return;
-    if (busy_) break;
+  const auto lost = [this] { return !busy_ && session_->lost(); };
+  while (!work()) {
+    changed_.wait(lock, [&] { return work() || lost(); });
+    if (!lost() || work()) continue;
+    changed_.wait_for(lock, std::chrono::milliseconds(kIdleReconnectMs), work);
+    if (!lost() || work()) continue;
     busy_ = true;
     lock.unlock();
     const Result<> connected = session_->reconnect();
@@ -200,7 +200,6 @@ void Lane::wait_for_work(std::unique_lock<std::mutex>& lock) {
     lock.lock();
     busy_ = false;
   }
-  changed_.wait(lock, work);
 }
 
 // To the front, in their order. The queue may pass its limit by these.
@@ -265,7 +264,7 @@ void Lane::run_alone(Operation* operation) {
   for (int tries = 0; tries <= kBusyRetriesMax; ++tries) {
     const Attempt done = settle(unit, Guard::Savepoints);
     if (done.outcome != Outcome::RunAlone) break;
-    if (operation->error() == nullptr) operation->fail(last_error_);
+    if (transaction_failed_ || operation->error() == nullptr) operation->fail(last_error_);
     if (operation->error()->kind() != Errc::Busy) break;
   }
   deliver(unit);
@@ -282,15 +281,22 @@ Lane::Attempt Lane::settle(std::span<const Unit> units, Guard guard) {
       return tried;
     }
     // What breaks the connection again and again is isolated, and then fails alone.
-    if (losses >= kLossesMax) return {Outcome::RunAlone, 0};
+    if (losses >= kLossesMax) {
+      last_error_ =
+          Error{Errc::Unavailable, "the connection to the database broke again and again"};
+      transaction_failed_ = true;
+      return {Outcome::RunAlone, 0};
+    }
     if (session_->lost() && !reconnect(units)) return {Outcome::GivenUp, units.size()};
   }
 }
 
 Lane::Attempt Lane::attempt(std::span<const Unit> units, Guard guard) {
+  transaction_failed_ = false;
   const Result<> begun = session_->begin_write();
   if (!begun.ok()) {
     last_error_ = begun.error();
+    transaction_failed_ = true;
     return {session_->lost() ? Outcome::Lost : Outcome::RunAlone, 0};
   }
   const std::int64_t deadline_us = clock_.monotonic_us() + options_.batch_ms_max * 1000LL;
@@ -319,7 +325,10 @@ bool Lane::apply_plainly(Tx& tx, const Unit& unit) {
 // False where the transaction itself did not survive, or the operation should have one of its own.
 bool Lane::apply_guarded(Tx& tx, const Unit& unit) {
   const auto note = [this](const Result<>& result) {
-    if (!result.ok()) last_error_ = result.error();
+    if (!result.ok()) {
+      last_error_ = result.error();
+      transaction_failed_ = true;
+    }
     return result.ok();
   };
   if (!note(session_->savepoint())) return false;
@@ -345,6 +354,7 @@ Lane::Outcome Lane::commit() {
     const Result<> committed = session_->commit();
     if (!committed.ok()) {
       last_error_ = committed.error();
+      transaction_failed_ = true;
       return session_->lost() ? Outcome::InDoubt : Outcome::RunAlone;
     }
   }

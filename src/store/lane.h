@@ -117,6 +117,7 @@ class Lane {
   // Only for whoever set busy_, as is the next:
   std::unique_ptr<Session> session_;
   Error last_error_{Errc::Internal, ""};  // why the last attempt did not commit
+  bool transaction_failed_ = false;       // rather than an operation in it
   const io::Clock& clock_;
   const WriterOptions options_;
 

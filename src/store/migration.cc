@@ -16,7 +16,9 @@ constexpr char kCreateTable[] =
     " number BIGINT PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL,"
     " applied_us BIGINT NOT NULL)";
 constexpr char kLockSqlite[] = "BEGIN IMMEDIATE";
-constexpr char kLockPostgres[] = "BEGIN; LOCK TABLE schema_migration IN ACCESS EXCLUSIVE MODE";
+// Whoever reads the table for long (a dump, say) holds us up; then we say so instead of waiting on.
+constexpr char kLockPostgres[] =
+    "SET lock_timeout = '30s'; BEGIN; LOCK TABLE schema_migration IN ACCESS EXCLUSIVE MODE";
 constexpr Sql kApplied{"SELECT number, sha256 FROM schema_migration ORDER BY number"};
 constexpr Sql kAdd{
     "INSERT INTO schema_migration (number, name, sha256, applied_us) VALUES ($1, $2, $3, $4)"};
@@ -58,6 +60,13 @@ Result<> verify_applied(const Rows& applied, const std::vector<Migration>& all) 
   return {};
 }
 
+// Without a lock: on most starts there is nothing to do.
+Result<bool> is_up_to_date(Session& session, const std::vector<Migration>& all) {
+  TRY_ASSIGN(const Rows applied, session.run(kApplied, {}));
+  TRY(verify_applied(applied, all));
+  return applied.size() == all.size();
+}
+
 Result<int> apply_missing(Session& session, const std::vector<Migration>& all, MigratePolicy policy,
                           std::int64_t now_us) {
   TRY_ASSIGN(const Rows applied, session.run(kApplied, {}));
@@ -91,6 +100,8 @@ Result<int> migrate(Session& session, const std::vector<Migration>& all, Migrate
                     std::int64_t now_us) {
   for (std::size_t i = 0; i < all.size(); ++i) CHECK(all[i].number == static_cast<int>(i) + 1);
   TRY(create_table(session));
+  TRY_ASSIGN(const bool up_to_date, is_up_to_date(session, all));
+  if (up_to_date) return 0;
   TRY(session.script(session.kind() == StoreKind::Sqlite ? kLockSqlite : kLockPostgres));
   Result<int> applied = apply_missing(session, all, policy, now_us);
   if (!applied.ok()) {

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 #include <libpq-fe.h>
 
+#include <poll.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cstdlib>
 
 #include "base/log.h"
@@ -80,10 +84,11 @@ Result<> PostgresSession::connect() {
   const std::string unacknowledged_ms = std::to_string(options_.statement_ms_max);
   // The URL stands last, so that what it says wins. Without a limit on unacknowledged bytes a black
   // hole in the network would hold the writer for minutes.
-  const char* const keywords[] = {"connect_timeout", "tcp_user_timeout", "application_name",
-                                  "dbname", nullptr};
-  const char* const values[] = {seconds.c_str(), unacknowledged_ms.c_str(), "quern",
-                                options_.url.c_str(), nullptr};
+  const char* const keywords[] = {
+      "connect_timeout",  "tcp_user_timeout", "keepalives_idle", "keepalives_interval",
+      "keepalives_count", "application_name", "dbname",          nullptr};
+  const char* const values[] = {seconds.c_str(), unacknowledged_ms.c_str(), "10",   "3", "3",
+                                "quern",         options_.url.c_str(),      nullptr};
   PQfinish(connection_);
   prepared_.clear();
   pending_begin_ = Begin::None;
@@ -102,6 +107,7 @@ Result<> PostgresSession::configure() {
   const int statement_ms = access_ == Access::Read    ? options_.read_ms_max
                            : access_ == Access::Write ? options_.statement_ms_max
                                                       : 0;
+  answer_ms_max_ = statement_ms == 0 ? 0 : statement_ms + options_.answer_margin_ms;
   TRY(
       script(fmt::format("SET statement_timeout = {}; SET lock_timeout = {};"
                          "SET idle_in_transaction_session_timeout = {};"
@@ -194,6 +200,7 @@ Result<Rows> PostgresSession::receive_all() {
     const ExecStatusType status = PQresultStatus(result.get());
     const bool done = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
     if (sent.prepares && !done) prepared_.erase(sent.text);
+    if (lost_) return connection_failure();
     if (!outcome.ok()) continue;
     if (!done) {
       outcome = failure(result.get(), sent.text);
@@ -201,8 +208,10 @@ Result<Rows> PostgresSession::receive_all() {
       outcome = receive(sent.text, result.get());
     }
   }
-  const ResultPtr synced(PQgetResult(connection_));
-  if (PQresultStatus(synced.get()) != PGRES_PIPELINE_SYNC) lost_ = true;
+  if (await_answer()) {
+    const ResultPtr synced(PQgetResult(connection_));
+    if (PQresultStatus(synced.get()) != PGRES_PIPELINE_SYNC) lost_ = true;
+  }
   if (lost_ && outcome.ok()) return connection_failure();
   return outcome;
 }
@@ -226,20 +235,40 @@ Result<Rows> PostgresSession::receive(const char* text, const PGresult* result) 
   return rows;
 }
 
+// Waits until a result can be had without blocking, for as long as the server may take and a
+// margin.
+bool PostgresSession::await_answer() {
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + std::chrono::milliseconds(answer_ms_max_);
+  while (!lost_ && PQisBusy(connection_) == 1) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    pollfd ready{PQsocket(connection_), POLLIN, 0};
+    const int wait_ms =
+        answer_ms_max_ == 0 ? -1 : static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+    const int polled = ::poll(&ready, 1, wait_ms);
+    if (polled < 0 && errno == EINTR) continue;
+    if (polled <= 0 || PQconsumeInput(connection_) != 1) lost_ = true;
+  }
+  return !lost_;
+}
+
 // One statement's result, with the null that ends it.
 PostgresSession::ResultPtr PostgresSession::next_result() {
+  if (!await_answer()) return nullptr;
   ResultPtr result(PQgetResult(connection_));
   if (result == nullptr || PQstatus(connection_) == CONNECTION_BAD) {
     lost_ = true;
     return result;
   }
+  if (!await_answer()) return result;
   const ResultPtr end(PQgetResult(connection_));
   if (end != nullptr) lost_ = true;
   return result;
 }
 
 Error PostgresSession::failure(const PGresult* result, const char* text) {
-  if (PQstatus(connection_) == CONNECTION_BAD || result == nullptr) return connection_failure();
+  if (lost_ || PQstatus(connection_) == CONNECTION_BAD || result == nullptr)
+    return connection_failure();
   const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const Errc kind = kind_of(state == nullptr ? "" : state);
   // A server that is shutting down has ended this connection, or is about to.
@@ -251,8 +280,9 @@ Error PostgresSession::failure(const PGresult* result, const char* text) {
 
 Error PostgresSession::connection_failure() {
   lost_ = true;
+  const std::string reason = one_line(PQerrorMessage(connection_));
   return Error{Errc::Unavailable,
-               fmt::format("PostgreSQL: {}", one_line(PQerrorMessage(connection_)))};
+               fmt::format("PostgreSQL: {}", reason.empty() ? "it does not answer" : reason)};
 }
 
 Result<> PostgresSession::script(const std::string& sql) {

@@ -26,6 +26,9 @@ struct PostgresOptions {
   int lock_ms_max = 3000;
   int idle_in_transaction_ms_max = 4000;
   int read_ms_max = 1000;
+  // The server keeps the limits above by itself; one that hangs keeps none. So long over them, and
+  // we take the connection for lost.
+  int answer_margin_ms = 5000;
 };
 
 class PostgresSession final : public Session {
@@ -83,6 +86,7 @@ class PostgresSession final : public Session {
   Result<Rows> receive_all();
   Result<Rows> receive(const char* text, const pg_result* result);
   ResultPtr next_result();
+  bool await_answer();
   Error failure(const pg_result* result, const char* text);
   Error connection_failure();
   void note_time(std::int64_t database_us);
@@ -99,6 +103,7 @@ class PostgresSession final : public Session {
   std::int64_t lane_ = 0;  // row of writer_lane; 0: none yet
   std::int64_t sequence_ = 0;
   std::int64_t now_us_ = 0;  // of the transaction; 0: not asked yet
+  int answer_ms_max_ = 0;    // 0: as long as it takes
 };
 
 }  // namespace quern::store

@@ -3,62 +3,63 @@
 #include <array>
 
 namespace quern::store {
+namespace {
+
+constexpr std::int64_t kAwayMs = 500;
+
+}  // namespace
 
 Result<std::unique_ptr<Readers>> Readers::open(Database& database, const ReadersOptions& options) {
-  CHECK(options.threads > 0);
-  std::unique_ptr<Readers> readers(new Readers(options));
+  std::unique_ptr<Readers> readers(new Readers(options, database.clock()));
   for (int i = 0; i < options.threads; ++i) {
     TRY_ASSIGN(std::unique_ptr<Session> session, database.connect_reader());
-    readers->sessions_.push_back(std::move(session));
-  }
-  for (const auto& session : readers->sessions_) {
-    readers->threads_.emplace_back([self = readers.get(), &session] { self->serve(*session); });
+    readers->idle_.push_back(std::move(session));
   }
   return readers;
 }
 
 bool Readers::try_push(std::unique_ptr<Operation>& read) {
-  {
-    const std::scoped_lock lock(mutex_);
-    if (stopping_ || queue_.size() >= options_.queue_max) return false;
-    queue_.push_back(std::move(read));
-  }
-  changed_.notify_one();
-  return true;
+  // Shared, because a std::function must be copyable; taken back where the pool is full.
+  const auto held = std::make_shared<std::unique_ptr<Operation>>(std::move(read));
+  io::Pool::Job job = [this, held](io::Pool::Call call) {
+    if (call == io::Pool::Call::Run) return serve(**held);
+    (*held)->fail({Errc::Canceled, "the store is being closed"});
+    (*held)->deliver();
+  };
+  if (pool_.try_push(job)) return true;
+  read = std::move(*held);
+  return false;
 }
 
-void Readers::stop() {
+void Readers::serve(Operation& operation) {
+  std::unique_ptr<Session> session;
   {
     const std::scoped_lock lock(mutex_);
-    stopping_ = true;
+    CHECK(!idle_.empty());
+    session = std::move(idle_.back());
+    idle_.pop_back();
   }
-  changed_.notify_all();
-  for (std::thread& thread : threads_) {
-    if (thread.joinable()) thread.join();
+  const bool was_lost = session->lost();
+  read(*session, operation);
+  if (!was_lost && session->lost()) read(*session, operation);
+  {
+    const std::scoped_lock lock(mutex_);
+    idle_.push_back(std::move(session));
   }
-}
-
-void Readers::serve(Session& session) {
-  while (true) {
-    std::unique_ptr<Operation> operation;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-      if (queue_.empty()) return;
-      operation = std::move(queue_.front());
-      queue_.pop_front();
-    }
-    const bool was_lost = session.lost();
-    read(session, *operation);
-    if (!was_lost && session.lost()) read(session, *operation);
-    operation->deliver();
-  }
+  operation.deliver();
 }
 
 void Readers::read(Session& session, Operation& operation) {
   if (session.lost()) {
+    // Those behind a connection that cannot be had would wait for it one after the other.
+    if (clock_.monotonic_us() < away_until_us_) {
+      return operation.fail({Errc::Unavailable, "the database does not answer"});
+    }
     Result<> connected = session.reconnect();
-    if (!connected.ok()) return operation.fail(std::move(connected).error());
+    if (!connected.ok()) {
+      away_until_us_ = clock_.monotonic_us() + kAwayMs * 1000;
+      return operation.fail(std::move(connected).error());
+    }
   }
   Result<> begun = session.begin_read();
   if (!begun.ok()) return operation.fail(std::move(begun).error());

@@ -5,14 +5,13 @@
 // queue is bounded: beyond it, Busy. A read whose connection broke is run once more on a new one.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
+#include <atomic>
 #include <future>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
+#include "io/pool.h"
 #include "store/database.h"
 #include "store/operation.h"
 
@@ -33,20 +32,19 @@ class Readers {
   // Waits for the answer. For threads that may block.
   template <class Function>
   Result<Answer<Function>> run(Function function);
-  void stop();
+  void stop() { pool_.stop(); }
 
  private:
-  explicit Readers(const ReadersOptions& options) : options_(options) {}
-  void serve(Session& session);
-  static void read(Session& session, Operation& operation);
+  Readers(const ReadersOptions& options, const io::Clock& clock)
+      : clock_(clock), pool_({.threads = options.threads, .queue_max = options.queue_max}) {}
+  void serve(Operation& operation);
+  void read(Session& session, Operation& operation);
 
-  const ReadersOptions options_;
+  const io::Clock& clock_;
+  std::atomic<std::int64_t> away_until_us_{0};  // no connection was to be had; monotonic
   std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::unique_ptr<Operation>> queue_;  // under mutex_
-  bool stopping_ = false;                         // under mutex_
-  std::vector<std::unique_ptr<Session>> sessions_;
-  std::vector<std::thread> threads_;
+  std::vector<std::unique_ptr<Session>> idle_;  // under mutex_; as many as threads
+  io::Pool pool_;                               // goes first: its threads use the others
 };
 
 template <class Function>

@@ -23,8 +23,9 @@ std::string without_authority_password(std::string url) {
 Result<DatabaseUrl> DatabaseUrl::parse(std::string_view text) {
   if (text.starts_with(kSqlite)) {
     const std::string_view path = text.substr(kSqlite.size());
-    if (path.empty() || path.find('\0') != std::string_view::npos) {
-      return Error{Errc::Invalid, fmt::format("database '{}': sqlite: needs a path", text)};
+    const bool special = path.starts_with(':') || path.starts_with("file:");
+    if (path.empty() || special || path.find('\0') != std::string_view::npos) {
+      return Error{Errc::Invalid, fmt::format("database '{}': sqlite: needs a file's path", text)};
     }
     return DatabaseUrl{StoreKind::Sqlite, std::string(path)};
   }

@@ -13,7 +13,8 @@ TEST(DatabaseUrlTest, TellsTheStoresApart) {
 }
 
 TEST(DatabaseUrlTest, RefusesWhatIsNeither) {
-  for (const char* text : {"", "sqlite:", "mysql://h/d", "/a/b.db", "postgres:h"}) {
+  for (const char* text : {"", "sqlite:", "sqlite::memory:", "sqlite:file:x", "mysql://h/d",
+                           "/a/b.db", "postgres:h"}) {
     EXPECT_EQ(DatabaseUrl::parse(text).error().kind(), Errc::Invalid) << text;
   }
 }

@@ -121,6 +121,49 @@ TEST(CommandLineTest, AnOlderSchemaIsRefusedWithNoMigrate) {
   EXPECT_TRUE(folder.run({"check", "--no-migrate"}).status.exited_with(0));
 }
 
+TEST(CommandLineTest, OutputThatCannotBeWrittenIsAnError) {
+  const DataFolder folder;
+  ASSERT_TRUE(folder.run({"counter", "add", "a"}).status.exited_with(0));
+  for (const char* command : {"list", "add b", "add b --times 50 --json"}) {
+    const std::string line = "\"$QUERN\" counter " + std::string(command) + " > /dev/full";
+    support::ProgramOptions options =
+        folder.options({"-c", line}, {{"QUERN", support::program_path("quern").string()}});
+    options.program = "/bin/sh";
+    const auto ran = support::run_program(options);
+    ASSERT_TRUE(ran.ok());
+    EXPECT_TRUE(ran->status.exited_with(3)) << command << ": " << ran->status.text();
+    EXPECT_THAT(ran->standard_error, HasSubstr("standard output")) << command;
+  }
+}
+
+TEST(CommandLineTest, AFolderIsNeverJudgedByAnotherDatabase) {
+  const DataFolder folder;
+  ASSERT_TRUE(folder.run({"counter", "add", "a"}).status.exited_with(0));
+  ASSERT_TRUE(folder.run({"counter", "snapshot", "a"}).status.exited_with(0));
+  const std::string other = "sqlite:" + (folder.path() / "other.db").string();
+  const Ran mistaken = folder.run({"counter", "list", "--db", other});
+  EXPECT_TRUE(mistaken.status.exited_with(2)) << mistaken.standard_error;
+  EXPECT_THAT(mistaken.standard_error, HasSubstr("belongs to another database"));
+  // The database is away (not mounted, say), and a new one would be made in its place.
+  std::filesystem::rename(folder.path() / "quern.db", folder.path() / "away.db");
+  EXPECT_TRUE(folder.run({"counter", "list"}).status.exited_with(2));
+  std::filesystem::rename(folder.path() / "away.db", folder.path() / "quern.db");
+  EXPECT_TRUE(folder.run({"check"}).status.exited_with(0)) << "its snapshot is still there";
+}
+
+TEST(CommandLineTest, FilesThatAreNotOursAreLeftAlone) {
+  const DataFolder folder;
+  ASSERT_TRUE(folder.run({"counter", "add", "a"}).status.exited_with(0));
+  const auto snapshots = folder.path() / "snapshots";
+  ASSERT_TRUE(std::filesystem::create_directory(snapshots / "lost+found"));
+  ASSERT_TRUE(io::write_file_durably(snapshots / "notes.txt", "mine").ok());
+  ASSERT_TRUE(io::write_file_durably(snapshots / "9-9.json", "an orphan of ours").ok());
+  EXPECT_TRUE(folder.run({"check"}).status.exited_with(0));
+  EXPECT_TRUE(std::filesystem::exists(snapshots / "lost+found"));
+  EXPECT_TRUE(std::filesystem::exists(snapshots / "notes.txt"));
+  EXPECT_FALSE(std::filesystem::exists(snapshots / "9-9.json"));
+}
+
 TEST(CommandLineTest, CheckFindsASnapshotThatWasTamperedWith) {
   const DataFolder folder;
   ASSERT_TRUE(folder.run({"counter", "add", "a"}).status.exited_with(0));

@@ -1,0 +1,14 @@
+#include "app/output.h"
+
+#include <cstdio>
+
+namespace quern::app {
+
+Result<> print_line(const std::string& line) {
+  const std::string text = line + '\n';
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (written && std::fflush(stdout) == 0) return {};
+  return Error{Errc::Unavailable, "standard output cannot be written to"};
+}
+
+}  // namespace quern::app

@@ -1,0 +1,15 @@
+// Output: what a command says on standard output. A reader that went away, or a full disk, is an
+// error that the command returns: what was asked may be done, but nobody has been told.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace quern::app {
+
+// Writes the line and a line end, and flushes: a program that reads it learns of each thing as it
+// is done.
+Result<> print_line(const std::string& line);
+
+}  // namespace quern::app

@@ -56,6 +56,19 @@ TEST_P(SqliteFullTest, WhenNothingFitsAnyMoreDeletingMakesRoomAgain) {
   EXPECT_TRUE(writer_->run({}, AddNote{1000, std::string(3000, 'x')}).ok());
 }
 
+// Nobody else should open the file, but somebody may.
+TEST_P(SqliteFullTest, AnOperationThatCannotBeginSaysWhy) {
+  open({});
+  auto other = database_->connect_writer();
+  ASSERT_TRUE((*other)->script("BEGIN IMMEDIATE").ok());
+  const auto refused = writer_->run({}, AddNote{1, "a"});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind(), Errc::Busy);
+  EXPECT_THAT(refused.error().message(), testing::HasSubstr("locked"));
+  ASSERT_TRUE((*other)->script("ROLLBACK").ok());
+  EXPECT_TRUE(writer_->run({}, AddNote{1, "a"}).ok());
+}
+
 INSTANTIATE_TEST_SUITE_P(Stores, SqliteFullTest, testing::Values(StoreKind::Sqlite), store_name);
 
 }  // namespace

@@ -5,12 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 
 #include "app/command.h"
 #include "app/config.h"
+#include "app/output.h"
 #include "base/crash.h"
 #include "base/log.h"
 
@@ -115,9 +115,9 @@ int report(const Error& error, bool json, int exit_code) {
   if (json) {
     const boost::json::object line{
         {"error", {{"kind", to_string(error.kind())}, {"message", error.message()}}}};
-    fmt::print(stderr, "{}\n", boost::json::serialize(line));
+    complain(boost::json::serialize(line));
   } else {
-    fmt::print(stderr, "quern: {}\n", error.message());
+    complain("quern: " + error.message());
   }
   return exit_code;
 }
@@ -126,11 +126,13 @@ int run_parsed(const CLI::App& app, const Parsed& parsed) {
   const Result<Config> config = resolve(app, parsed);
   if (!config.ok()) return report(config.error(), parsed.json, kExitUsage);
   if (parsed.print_config) {
-    fmt::print("{}", parsed.json ? describe_json(*config) : describe(*config));
-    return kExitDone;
+    std::string text = parsed.json ? describe_json(*config) : describe(*config);
+    text.pop_back();  // its last line end
+    const Result<> printed = print_line(text);
+    return printed.ok() ? kExitDone : report(printed.error(), parsed.json, kExitUnfinished);
   }
   if (!parsed.run) {
-    fmt::print(stderr, "{}", app.help());
+    complain(app.help());
     return kExitUsage;
   }
   set_log(config->log_level, config->log_format);

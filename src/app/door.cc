@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
+#include "app/output.h"
 #include "io/owner_lock.h"
 
 namespace quern::app {
@@ -61,7 +61,7 @@ class Door::Watched {
       if (!watch->calling || watch->told || !long_enough) continue;
       watch->told = true;
       const Error why = watch->door->nobody_answers({Errc::Busy, "no answer yet"});
-      fmt::print(stderr, "quern: waiting: {}\n", why.message());
+      complain("quern: waiting: " + why.message());
     }
   }
 

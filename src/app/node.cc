@@ -13,6 +13,7 @@
 namespace quern::app {
 namespace {
 
+constexpr char kIdentityFile[] = "store.id";
 constexpr std::size_t kIdentityBytesMax = 256;
 
 std::filesystem::path snapshot_folder(const Config& config) {
@@ -67,7 +68,8 @@ Result<> Node::open_folder(const Config& config) {
   if (config.database.kind == store::StoreKind::Sqlite) {
     TRY_ASSIGN(lock_, own(config.data));
     const std::filesystem::path beside = folder_of(config.database.location);
-    if (!std::filesystem::equivalent(beside, config.data)) {
+    std::error_code missing;  // its folder: own() says so
+    if (!std::filesystem::equivalent(beside, config.data, missing)) {
       Result<io::OwnerLock> owned = own(beside);
       // Its owner serves another data folder, so waiting for a socket in ours would be in vain.
       if (!owned.ok()) return Error{Errc::Unavailable, owned.error().message()};
@@ -78,6 +80,7 @@ Result<> Node::open_folder(const Config& config) {
 }
 
 Result<> Node::open_store(const Config& config) {
+  TRY(expect_database(config));
   Result<> opened = open_parts(config);
   // Busy is kept for a folder that somebody else owns.
   if (opened.ok() || opened.error().kind() != Errc::Busy) return opened;
@@ -94,19 +97,32 @@ Result<> Node::open_parts(const Config& config) {
   return {};
 }
 
+// A folder that had a database gets no new one in its place: the old one may only be elsewhere.
+Result<> Node::expect_database(const Config& config) {
+  if (config.database.kind != store::StoreKind::Sqlite) return {};
+  TRY_ASSIGN(const bool had_one, io::path_exists(config.data / kIdentityFile));
+  TRY_ASSIGN(const bool has_one, io::path_exists(config.database.location));
+  if (!had_one || has_one) return {};
+  return Error{Errc::Invalid,
+               fmt::format("{} belongs to another database than {}, which is not there. Put it "
+                           "back, name the right one with --db, or another folder with --data",
+                           config.data.string(), config.database.redacted())};
+}
+
 // Files are judged by the rows of their database. A folder that meets another one (a mistaken --db,
 // a database that is not mounted) is refused before anything is swept.
 Result<> Node::match_folder(const Config& config) {
-  const std::filesystem::path path = config.data / "store.id";
+  const std::filesystem::path path = config.data / kIdentityFile;
   const Result<std::string> known = io::read_file(path, kIdentityBytesMax);
   if (!known.ok() && known.error().kind() != Errc::Missing) return known.error();
   if (!known.ok()) return io::write_file_durably(path, database_->identity());
   if (*known == database_->identity()) return {};
   return Error{
       Errc::Invalid,
-      fmt::format("{} belongs to another database than {}: nothing was touched. Name the right "
-                  "one with --db, or another folder with --data",
-                  config.data.string(), config.database.redacted())};
+      fmt::format(
+          "{} belongs to another database than {}: none of its files was touched. Name the right "
+          "one with --db, or another folder with --data",
+          config.data.string(), config.database.redacted())};
 }
 
 // With the folder's lock in hand, whatever a former owner left half-done is ours to clear. Nodes

@@ -45,6 +45,7 @@ class Node {
   Node() = default;
   Result<> open_folder(const Config& config);
   Result<> open_store(const Config& config);
+  Result<> expect_database(const Config& config);
   Result<> open_parts(const Config& config);
   Result<> serve(net::Loop& loop, const Config& config, Listen listen);
   Result<> match_folder(const Config& config);

@@ -11,4 +11,9 @@ Result<> print_line(const std::string& line) {
   return Error{Errc::Unavailable, "standard output cannot be written to"};
 }
 
+void complain(const std::string& line) {
+  const std::string text = line + '\n';
+  (void)std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 }  // namespace quern::app

@@ -12,4 +12,7 @@ namespace quern::app {
 // is done.
 Result<> print_line(const std::string& line);
 
+// For a person, on standard error. Where that cannot be written to, nobody can be told.
+void complain(const std::string& line);
+
 }  // namespace quern::app

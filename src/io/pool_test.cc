@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 #include <thread>
 #include <vector>
@@ -9,7 +10,7 @@
 namespace quern::io {
 namespace {
 
-TEST(PoolTest, RefusesBeyondItsQueueAndTellsWhatIsQueuedWhenItStops) {
+TEST(PoolTest, RefusesBeyondItsQueueAndLeavesTheJobWithTheCaller) {
   Pool pool({.threads = 1, .queue_max = 1});
   std::promise<void> begun;
   std::promise<void> release;
@@ -25,12 +26,34 @@ TEST(PoolTest, RefusesBeyondItsQueueAndTellsWhatIsQueuedWhenItStops) {
   EXPECT_TRUE(pool.try_push(first));
   EXPECT_FALSE(pool.try_push(second));
   EXPECT_TRUE(second != nullptr) << "what is refused stays with the caller";
-  std::thread stopping([&] { pool.stop(); });
-  // A push is refused for want of room until the stop is seen, and then for that.
   release.set_value();
-  stopping.join();
+  pool.stop();
   ASSERT_EQ(calls.size(), 1U) << "each job that was taken is called once";
   EXPECT_FALSE(pool.try_push(second));
+}
+
+TEST(PoolTest, WhatIsQueuedWhenItStopsIsToldSo) {
+  Pool pool({.threads = 1, .queue_max = 1'000'000});
+  std::promise<void> begun;
+  std::promise<void> release;
+  Pool::Job blocking = [&](Pool::Call) {
+    begun.set_value();
+    release.get_future().wait();
+  };
+  ASSERT_TRUE(pool.try_push(blocking));
+  begun.get_future().wait();
+  std::atomic<int> ran = 0;
+  std::atomic<int> told = 0;
+  const Pool::Job queued = [&](Pool::Call call) { ++(call == Pool::Call::Run ? ran : told); };
+  std::thread stopping([&] { pool.stop(); });
+  // There is room, so the first refusal means that the pool has begun to stop.
+  int taken = 0;
+  for (Pool::Job job = queued; pool.try_push(job); job = queued) ++taken;
+  ASSERT_LT(taken, 1'000'000);
+  release.set_value();
+  stopping.join();
+  EXPECT_EQ(ran, 0);
+  EXPECT_EQ(told, taken);
 }
 
 }  // namespace

@@ -144,11 +144,29 @@ TEST(CommandLineTest, AFolderIsNeverJudgedByAnotherDatabase) {
   const Ran mistaken = folder.run({"counter", "list", "--db", other});
   EXPECT_TRUE(mistaken.status.exited_with(2)) << mistaken.standard_error;
   EXPECT_THAT(mistaken.standard_error, HasSubstr("belongs to another database"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "other.db"));
+  ASSERT_TRUE(io::write_file_durably(folder.path() / "other.db", "").ok());
+  EXPECT_TRUE(folder.run({"counter", "list", "--db", other}).status.exited_with(2))
+      << "one that exists has another name";
   // The database is away (not mounted, say), and a new one would be made in its place.
   std::filesystem::rename(folder.path() / "quern.db", folder.path() / "away.db");
   EXPECT_TRUE(folder.run({"counter", "list"}).status.exited_with(2));
   std::filesystem::rename(folder.path() / "away.db", folder.path() / "quern.db");
   EXPECT_TRUE(folder.run({"check"}).status.exited_with(0)) << "its snapshot is still there";
+}
+
+TEST(CommandLineTest, AMissingFolderOrADeafTerminalIsNoCrash) {
+  const DataFolder folder;
+  const Ran ran = folder.run({"check", "--db", "sqlite:/nowhere/at/all/x.db"});
+  EXPECT_TRUE(ran.status.exited_with(3)) << ran.status.text();
+  EXPECT_THAT(ran.standard_error, HasSubstr("/nowhere/at/all"));
+  support::ProgramOptions options =
+      folder.options({"-c", "\"$QUERN\" counter snapshot nothing 2> /dev/full"},
+                     {{"QUERN", support::program_path("quern").string()}});
+  options.program = "/bin/sh";
+  const auto deaf = support::run_program(options);
+  ASSERT_TRUE(deaf.ok());
+  EXPECT_TRUE(deaf->status.exited_with(3)) << deaf->status.text();
 }
 
 TEST(CommandLineTest, FilesThatAreNotOursAreLeftAlone) {

@@ -40,6 +40,8 @@ constexpr char kForgetOldLanes[] =
 
 Errc kind_of(std::string_view state) {
   if (state.starts_with("23")) return Errc::Conflict;
+  // A table or type of that name exists: another session created it just now.
+  if (state == "42P07" || state == "42710") return Errc::Conflict;
   if (state == "40001" || state == "40P01" || state == "55P03") return Errc::Busy;
   if (state == "53100") return Errc::Full;
   if (state == "57014") return Errc::Timeout;

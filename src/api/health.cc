@@ -50,7 +50,12 @@ net::Task<Result<>> health(PartsPtr parts, Call call) {
   };
   note("store", store_problem(*parts, answered));
   note("space", space_problem(space));
-  const json::object answer{{"status", healthy ? "ok" : "red"}, {"parts", std::move(named)}};
+  note("engine", parts->engine().trouble);
+  // A handler is its user's: it is named, and Quern works all the same.
+  const std::map<std::string, std::string> handlers = parts->handler_trouble();
+  for (const auto& [handler, problem] : handlers) named["handler " + handler] = problem;
+  const char* status = !healthy ? "red" : handlers.empty() ? "ok" : "degraded";
+  const json::object answer{{"status", status}, {"parts", std::move(named)}};
   co_return co_await call.exchange.respond(
       net::json_response(healthy ? 200 : 503, json::serialize(answer)));
 }
@@ -119,10 +124,35 @@ void expose_http(Exposition& out, const net::ServerMetrics& http) {
   one("quern_http_sent_bytes_total", "counter", "Bytes sent.", http.bytes_out);
 }
 
+void expose_engine(Exposition& out, const queue::EngineStats& engine) {
+  const auto one = [&](std::string_view name, std::string_view type, std::string_view help,
+                       std::int64_t value) {
+    out.family(name, type, help);
+    out.sample(static_cast<std::uint64_t>(value));
+  };
+  one("quern_engine_held", "gauge", "Partitions held.", engine.held);
+  one("quern_engine_in_flight", "gauge", "Items being processed.", engine.in_flight);
+  one("quern_engine_down", "gauge", "1 while it cannot renew or scan.",
+      engine.trouble.empty() ? 0 : 1);
+  one("quern_engine_claimed_total", "counter", "Partitions claimed.", engine.claimed);
+  one("quern_engine_renewed_total", "counter", "Renewals of all that is held.", engine.renewals);
+  one("quern_engine_lost_total", "counter", "Partitions that turned out to be another's.",
+      engine.lost);
+  one("quern_engine_released_total", "counter", "Partitions given up.", engine.released);
+  one("quern_engine_taken_total", "counter", "Items taken.", engine.taken);
+  one("quern_engine_completed_total", "counter", "Items completed.", engine.completed);
+  one("quern_engine_moved_total", "counter", "Items moved on without being complete.",
+      engine.moved);
+  one("quern_engine_retried_total", "counter", "Attempts that failed and are made again.",
+      engine.retried);
+  one("quern_engine_dead_total", "counter", "Items that failed for good.", engine.dead);
+}
+
 net::Task<Result<>> metrics(PartsPtr parts, Call call) {
   Exposition out;
   expose_writer(out, parts->writer.stats());
   expose_http(out, parts->http());
+  expose_engine(out, parts->engine());
   net::Response response = net::text_response(200, out.take());
   response.headers.set("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
   co_return co_await call.exchange.respond(std::move(response));

@@ -13,6 +13,10 @@ std::shared_ptr<const Router> make_router(std::shared_ptr<const Parts> parts, Ho
   auto router = std::make_shared<Router>(rule);
   add_health_routes(*router, parts);
   add_counter_routes(*router, parts);
+  add_partition_routes(*router, parts);
+  add_item_routes(*router, parts);
+  add_queue_routes(*router, parts);
+  add_limit_routes(*router, parts);
   // Filled once every route is known, its own included.
   auto description = std::make_shared<std::string>();
   router->add({net::Method::Get, "/api/v1/openapi.json", "This description.",

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -15,6 +16,7 @@
 #include "io/pool.h"
 #include "net/loop.h"
 #include "net/server.h"
+#include "queue/engine.h"
 #include "store/readers.h"
 #include "store/writer.h"
 
@@ -28,6 +30,12 @@ struct Parts {
   std::filesystem::path data;  // the folder whose free space is watched
   std::filesystem::path snapshots;
   std::function<net::ServerMetrics()> http;  // of the server that serves this
+  // Of the work engine. Something was put into a partition; a timer was set; how it goes; the
+  // handlers whose last call failed, and how.
+  std::function<void(queue::PartitionId)> poke;
+  std::function<void()> poke_timers;
+  std::function<queue::EngineStats()> engine;
+  std::function<std::map<std::string, std::string>()> handler_trouble;
 };
 
 // Everything that is served, with its guard. The parts must outlive the router.
@@ -35,6 +43,10 @@ std::shared_ptr<const Router> make_router(std::shared_ptr<const Parts> parts, Ho
 
 void add_counter_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_health_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_partition_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_item_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_queue_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_limit_routes(Router& router, std::shared_ptr<const Parts> parts);
 
 inline constexpr std::size_t kJsonBodyBytesMax = 64 * 1024;
 

@@ -11,13 +11,12 @@
 #include "app/command.h"
 #include "app/config.h"
 #include "app/output.h"
+#include "app/queue_cli.h"
 #include "base/crash.h"
 #include "base/log.h"
 
 namespace quern::app {
 namespace {
-
-using Run = std::function<net::Task<Result<int>>(Command)>;
 
 // What the flags said; empty where they said nothing.
 struct Parsed {
@@ -159,6 +158,8 @@ int run_command_line(int argc, char** argv) {
   add_settings(app, parsed);
   add_serve(app, parsed);
   add_counter(app, parsed);
+  add_partition_commands(app, parsed.run);
+  add_item_commands(app, parsed.run);
   add_check(app, parsed);
   app.footer("Exit codes: 0 done, 1 done but something is wrong, 2 usage, 3 could not finish.");
   try {

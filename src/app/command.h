@@ -4,6 +4,7 @@
 // 0 done; 1 done, but something among it is wrong; 2 usage; 3 could not finish.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "app/config.h"
@@ -26,6 +27,9 @@ struct Command {
   const Config& config;
   OutputFormat format;
 };
+
+// What the command line decided to do.
+using Run = std::function<net::Task<Result<int>>(Command)>;
 
 struct CounterAddition {
   std::string name;

@@ -156,6 +156,17 @@ Result<> interpret_writer(const Reader& read, Config& config) {
   return {};
 }
 
+Result<> interpret_engine(const Reader& read, Config& config) {
+  TRY_ASSIGN(const std::int64_t lease, read.number("lease", 1, 3600));
+  TRY_ASSIGN(config.engine.scan_ms, read.number("scan", 10, 60'000));
+  TRY_ASSIGN(config.engine.held_max, read.number("held-max", 1, 100'000));
+  TRY_ASSIGN(config.engine.in_flight_max, read.number("in-flight-max", 1, 100'000));
+  TRY_ASSIGN(const std::int64_t answer, read.number("handler-timeout", 1, 86'400));
+  config.engine.lease_ms = lease * 1000;
+  config.handlers.answer_ms = answer * 1000;
+  return {};
+}
+
 Result<> interpret_addresses(const Reader& read, Config& config) {
   const std::string& url = read.text("db");
   TRY_ASSIGN(config.database,
@@ -190,6 +201,11 @@ const std::vector<Setting>& settings() {
       {"writer-lanes", "N", default_lanes(), "connections that write to PostgreSQL"},
       {"writer-queue", "N", "4096", "operations that may wait for one of them"},
       {"batch-ops-max", "N", "512", "operations in one commit"},
+      {"lease", "SECONDS", "15", "how long a silent server keeps its partitions"},
+      {"scan", "MS", "1000", "how often a server looks for partitions that are free"},
+      {"held-max", "N", "1000", "partitions that a server holds at once"},
+      {"in-flight-max", "N", "256", "items that a server works on at once"},
+      {"handler-timeout", "SECONDS", "60", "how long a handler may take to answer"},
       {"log", "FORMAT", "human", "human or json"},
       {"log-level", "LEVEL", "info", "debug, info, warn, error or off"},
   };
@@ -215,6 +231,7 @@ Result<Config> load_config(const Lookup& flag, const Lookup& environment) {
   if (config.data.empty()) return bad_value("data", config.chosen["data"], "a folder");
   TRY(interpret_addresses(read, config));
   TRY(interpret_writer(read, config));
+  TRY(interpret_engine(read, config));
   TRY_ASSIGN(const bool no_migrate, read.on_or_off("no-migrate"));
   config.migrate = !no_migrate;
   TRY_ASSIGN(const std::int64_t grace, read.number("grace", 0, 3600));
@@ -234,7 +251,7 @@ std::string describe(const Config& config) {
   for (const Setting& setting : settings()) {
     const Chosen& chosen = config.chosen.at(setting.name);
     const std::string shown = setting.name == "db" ? config.database.redacted() : chosen.text;
-    text += fmt::format("{:<14} = {:<40} # {}\n", setting.name, shown, to_string(chosen.source));
+    text += fmt::format("{:<15} = {:<40} # {}\n", setting.name, shown, to_string(chosen.source));
   }
   return text;
 }

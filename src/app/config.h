@@ -18,6 +18,8 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "net/endpoint.h"
+#include "queue/engine.h"
+#include "queue/http_processor.h"
 #include "store/url.h"
 #include "store/writer.h"
 
@@ -54,6 +56,8 @@ struct Config {
   std::int64_t grace_ms = 10'000;
   std::int64_t owner_wait_ms = 30'000;
   store::WriterOptions writer;
+  queue::EngineOptions engine;
+  queue::HttpProcessorOptions handlers;
   LogLevel log_level = LogLevel::Info;
   LogFormat log_format = LogFormat::Human;
 

@@ -3,8 +3,8 @@
 #include <sys/random.h>
 
 #include <boost/json.hpp>
-#include <exception>
 
+#include "app/ask.h"
 #include "app/command.h"
 #include "app/output.h"
 #include "net/target.h"
@@ -24,43 +24,6 @@ std::string counter_address(const std::string& name) {
   std::string target = "/api/v1/counters";
   net::append_segment(target, name);
   return target;
-}
-
-// The JSON of a 2xx answer; otherwise what the problem document says.
-Result<json::value> parse_answer(const net::Response& answer) {
-  boost::system::error_code failed;
-  json::value body = json::parse(answer.body, failed);
-  if (answer.status >= 200 && answer.status < 300 && !failed) return body;
-  const json::object* problem = failed ? nullptr : body.if_object();
-  const json::value* detail = problem == nullptr ? nullptr : problem->if_contains("detail");
-  const std::string message = detail != nullptr && detail->is_string()
-                                  ? std::string(detail->get_string())
-                                  : fmt::format("the server answered {} {}", answer.status,
-                                                net::reason_phrase(answer.status));
-  const Errc kind = answer.status == 404                          ? Errc::Missing
-                    : answer.status >= 400 && answer.status < 500 ? Errc::Invalid
-                                                                  : Errc::Internal;
-  return Error{kind, message};
-}
-
-net::Task<Result<json::value>> call(Door& door, net::Request request) {
-  CO_TRY_ASSIGN(const net::Response answer, co_await door.call(std::move(request)));
-  co_return parse_answer(answer);
-}
-
-// Runs a command's body with a door, and closes the door whatever came of it.
-template <class Body, class... Args>
-net::Task<Result<int>> with_door(Command command, Body body, Args... args) {
-  Door door(command.loop, command.config);
-  Result<int> code = kExitDone;
-  try {
-    code = co_await body(command, door, std::move(args)...);
-  } catch (const std::exception& odd) {
-    // Boost.JSON throws where an answer has another shape than ours have.
-    code = Error{Errc::Corrupt, fmt::format("the server's answer is not Quern's: {}", odd.what())};
-  }
-  co_await door.close();
-  co_return code;
 }
 
 Result<> print_counter(const Command& command, const json::object& counter) {
@@ -99,17 +62,10 @@ net::Task<Result<int>> take_snapshot(Command command, Door& door, std::string na
 }
 
 net::Task<Result<int>> list_pages(Command command, Door& door) {
-  std::string target = "/api/v1/counters";
-  while (true) {
-    CO_TRY_ASSIGN(const json::value answer, co_await call(door, net::get_request(target)));
-    const json::object& page = answer.as_object();
-    for (const json::value& counter : page.at("items").as_array()) {
-      CO_TRY(print_counter(command, counter.as_object()));
-    }
-    if (!page.contains("next")) co_return kExitDone;
-    target = "/api/v1/counters";
-    net::append_query(target, "after", std::string(page.at("next").as_string()));
-  }
+  const Each print = [command](const json::object& counter) {
+    return print_counter(command, counter);
+  };
+  co_return co_await walk_pages(door, "/api/v1/counters", print);
 }
 
 net::Task<Result<int>> check_all(Command command, Door& door) {

@@ -9,6 +9,9 @@
 #include "base/log.h"
 #include "io/file.h"
 #include "io/system_error.h"
+#include "queue/locked_partitions.h"
+#include "queue/message.h"
+#include "queue/timer_processor.h"
 
 namespace quern::app {
 namespace {
@@ -34,6 +37,14 @@ std::size_t open_files_max() {
   return static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur, 1'000'000));
 }
 
+// A transaction that is stopped in the middle must end well before another server takes over.
+void keep_below_lease(store::PostgresOptions& options, std::int64_t lease_ms) {
+  const int most_ms = static_cast<int>(lease_ms * 3 / 10);
+  options.statement_ms_max = std::min(options.statement_ms_max, most_ms);
+  options.lock_ms_max = std::min(options.lock_ms_max, most_ms);
+  options.idle_in_transaction_ms_max = std::min(options.idle_in_transaction_ms_max, most_ms);
+}
+
 Result<io::OwnerLock> own(const std::filesystem::path& folder) {
   TRY_ASSIGN(std::optional<io::OwnerLock> lock, io::OwnerLock::try_acquire(folder));
   if (!lock) return Error{Errc::Busy, fmt::format("{} is in use", folder.string())};
@@ -48,6 +59,7 @@ Result<std::unique_ptr<Node>> Node::open(net::Loop& loop, const Config& config, 
   TRY(node->open_store(config));
   TRY(node->match_folder(config));
   TRY(node->recover(config));
+  if (listen == Listen::ConfiguredToo) node->work(loop, config);
   TRY(node->serve(loop, config, listen));
   return node;
 }
@@ -56,6 +68,8 @@ Result<std::unique_ptr<Node>> Node::open(net::Loop& loop, const Config& config, 
 // lock is given up last.
 Node::~Node() {
   server_.reset();
+  engine_.reset();
+  timers_.reset();
   if (writer_) writer_->stop();
   if (readers_) readers_->stop();
   pool_.reset();
@@ -90,8 +104,11 @@ Result<> Node::open_store(const Config& config) {
 Result<> Node::open_parts(const Config& config) {
   store::DatabaseOptions options;
   options.migrate = config.migrate ? store::MigratePolicy::Apply : store::MigratePolicy::Refuse;
+  keep_below_lease(options.postgres, config.engine.lease_ms);
   TRY_ASSIGN(database_, store::Database::open(config.database, options));
-  TRY_ASSIGN(writer_, store::Writer::open(*database_, config.writer));
+  store::WriterOptions writer = config.writer;
+  writer.guard = std::make_shared<queue::PartitionGuard>();
+  TRY_ASSIGN(writer_, store::Writer::open(*database_, writer));
   TRY_ASSIGN(readers_, store::Readers::open(*database_, {}));
   pool_ = std::make_unique<io::Pool>(io::PoolOptions{});
   return {};
@@ -132,13 +149,22 @@ Result<> Node::recover(const Config& config) {
   TRY_ASSIGN(const int swept,
              counter::sweep_snapshots({*writer_, *readers_, snapshot_folder(config)}));
   if (swept > 0) log_info("counter.swept", {{"files", swept}});
+  for (bool done = false; !done;) {
+    TRY_ASSIGN(done, writer_->run(writer_->control(), queue::end_all_owners));
+  }
   return {};
 }
 
 Result<> Node::serve(net::Loop& loop, const Config& config, Listen listen) {
-  auto parts = std::make_shared<api::Parts>(
-      api::Parts{loop, *writer_, *readers_, *pool_, config.data, snapshot_folder(config),
-                 [this] { return server_ ? server_->metrics() : net::ServerMetrics{}; }});
+  auto parts = std::make_shared<api::Parts>(api::Parts{
+      loop, *writer_, *readers_, *pool_, config.data, snapshot_folder(config),
+      [this] { return server_ ? server_->metrics() : net::ServerMetrics{}; },
+      [this](queue::PartitionId id) { poke(id); },
+      [this] {
+        if (timers_) timers_->poke();
+      },
+      [this] { return engine_ ? engine_->stats() : queue::EngineStats{}; },
+      [this] { return handlers_ ? handlers_->trouble() : std::map<std::string, std::string>(); }});
   router_ = api::make_router(
       parts, config.insecure ? api::HostRule::AnyHost : api::HostRule::LoopbackOnly);
   net::ServerOptions options;
@@ -152,6 +178,24 @@ Result<> Node::serve(net::Loop& loop, const Config& config, Listen listen) {
   return {};
 }
 
+void Node::work(net::Loop& loop, const Config& config) {
+  handlers_ = std::make_shared<queue::HttpProcessor>(loop, config.handlers);
+  queue::Processors processors;
+  processors[queue::kHttpKind] = handlers_;
+  processors[queue::kind_of_queue("TIMER")] = queue::make_timer_processor([this] {
+    if (timers_) timers_->poke();
+  });
+  engine_ = std::make_unique<queue::Engine>(loop, *writer_, std::move(processors), config.engine);
+  timers_ = std::make_unique<queue::TimerService>(loop, *writer_, *readers_,
+                                                  [this](queue::PartitionId id) { poke(id); });
+  engine_->start();
+  timers_->start();
+}
+
+void Node::poke(queue::PartitionId partition) {
+  if (engine_) engine_->poke(partition);
+}
+
 Result<io::Descriptor> Node::connect() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -162,7 +206,14 @@ Result<io::Descriptor> Node::connect() {
 }
 
 net::Task<> Node::close(std::int64_t grace_ms) {
-  const std::size_t cut = co_await server_->stop(grace_ms);
+  const net::Instant deadline = net::in_ms(grace_ms);
+  const auto left_ms = [deadline] {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - net::in_ms(0));
+    return std::max<std::int64_t>(left.count(), 0);
+  };
+  if (timers_) co_await timers_->stop();
+  if (engine_) co_await engine_->stop(left_ms());
+  const std::size_t cut = co_await server_->stop(left_ms());
   if (cut > 0) log_warn("serve.cut", {{"requests", cut}});
   // The pool's jobs wait for the other two, so those go first.
   writer_->stop();

@@ -18,6 +18,9 @@
 #include "io/pool.h"
 #include "net/loop.h"
 #include "net/server.h"
+#include "queue/engine.h"
+#include "queue/http_processor.h"
+#include "queue/timer_service.h"
 #include "store/database.h"
 #include "store/readers.h"
 #include "store/writer.h"
@@ -38,7 +41,7 @@ class Node {
   const std::vector<net::Endpoint>& endpoints() const { return server_->endpoints(); }
   // A connection to itself, for the command that runs in this process.
   Result<io::Descriptor> connect();
-  // Requests in flight may finish for that long; then writer and readers end.
+  // What is under way may finish for that long; then leases are given up, writer and readers end.
   net::Task<> close(std::int64_t grace_ms);
 
  private:
@@ -50,6 +53,8 @@ class Node {
   Result<> serve(net::Loop& loop, const Config& config, Listen listen);
   Result<> match_folder(const Config& config);
   Result<> recover(const Config& config);
+  void work(net::Loop& loop, const Config& config);
+  void poke(queue::PartitionId partition);
 
   std::optional<io::OwnerLock> lock_;
   std::optional<io::OwnerLock> file_lock_;  // of a SQLite file that lies in another folder
@@ -57,6 +62,10 @@ class Node {
   std::unique_ptr<store::Writer> writer_;
   std::unique_ptr<store::Readers> readers_;
   std::unique_ptr<io::Pool> pool_;
+  // Only `quern serve` works; a command that owns a folder for an instant does not.
+  std::shared_ptr<queue::HttpProcessor> handlers_;
+  std::unique_ptr<queue::Engine> engine_;
+  std::unique_ptr<queue::TimerService> timers_;
   std::shared_ptr<const api::Router> router_;
   std::optional<net::Server> server_;
 };

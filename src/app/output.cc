@@ -5,8 +5,11 @@
 namespace quern::app {
 
 Result<> print_line(const std::string& line) {
-  const std::string text = line + '\n';
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  return print_bytes(line + '\n');
+}
+
+Result<> print_bytes(std::string_view bytes) {
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
   if (written && std::fflush(stdout) == 0) return {};
   return Error{Errc::Unavailable, "standard output cannot be written to"};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -11,6 +12,9 @@ namespace quern::app {
 // Writes the line and a line end, and flushes: a program that reads it learns of each thing as it
 // is done.
 Result<> print_line(const std::string& line);
+
+// Bytes as they are, without a line end.
+Result<> print_bytes(std::string_view bytes);
 
 // For a person, on standard error. Where that cannot be written to, nobody can be told.
 void complain(const std::string& line);

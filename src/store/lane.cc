@@ -54,6 +54,21 @@ bool needs_undoing(const Tx& tx, const std::vector<Operation*>& unit) {
   return !unit.front()->kind().bulk && unit.front()->error() != nullptr && tx.wrote();
 }
 
+// Those whose fence no longer holds get Stale and are left out.
+void apply_fenced(Tx& tx, const std::vector<Operation*>& unit) {
+  std::vector<Operation*> held;
+  held.reserve(unit.size());
+  for (Operation* operation : unit) {
+    const Fence& fence = operation->fence;
+    if (fence.token == 0 || tx.locked()->holds(fence)) {
+      held.push_back(operation);
+    } else {
+      operation->fail({Errc::Stale, "the partition has another owner now"});
+    }
+  }
+  if (!held.empty()) unit.front()->kind().apply(tx, held);
+}
+
 }  // namespace
 
 Lane::Lane(std::unique_ptr<Session> session, const io::Clock& clock, const WriterOptions& options)
@@ -213,8 +228,9 @@ void Lane::put_back(Batch operations) {
 
 void Lane::run_batch(Batch batch) {
   const std::vector<Unit> units = units_of(batch);
-  const Guard guard = session_->kind() == StoreKind::Sqlite ? Guard::Savepoints : Guard::None;
-  const Attempt done = settle(units, guard);
+  const Isolation isolation =
+      session_->kind() == StoreKind::Sqlite ? Isolation::Savepoints : Isolation::None;
+  const Attempt done = settle(units, isolation);
   if (done.outcome == Outcome::RunAlone) {
     {
       const std::scoped_lock lock(mutex_);
@@ -248,7 +264,7 @@ void Lane::run_isolated(std::span<Operation* const> operations, std::size_t per_
       continue;
     }
     const std::vector<Unit> units = single_units(chunk);
-    const Attempt done = settle(units, Guard::Savepoints);
+    const Attempt done = settle(units, Isolation::Savepoints);
     if (done.outcome == Outcome::RunAlone) {
       run_isolated(chunk, 1);
       operations = operations.subspan(chunk.size());
@@ -262,7 +278,7 @@ void Lane::run_isolated(std::span<Operation* const> operations, std::size_t per_
 void Lane::run_alone(Operation* operation) {
   const std::vector<Unit> unit = {{operation}};
   for (int tries = 0; tries <= kBusyRetriesMax; ++tries) {
-    const Attempt done = settle(unit, Guard::Savepoints);
+    const Attempt done = settle(unit, Isolation::Savepoints);
     if (done.outcome != Outcome::RunAlone) break;
     if (transaction_failed_ || operation->error() == nullptr) operation->fail(last_error_);
     if (operation->error()->kind() != Errc::Busy) break;
@@ -271,9 +287,9 @@ void Lane::run_alone(Operation* operation) {
 }
 
 // Runs units in one transaction, again and again while the connection breaks.
-Lane::Attempt Lane::settle(std::span<const Unit> units, Guard guard) {
+Lane::Attempt Lane::settle(std::span<const Unit> units, Isolation isolation) {
   for (int losses = 0;; ++losses) {
-    Attempt tried = attempt(units, guard);
+    Attempt tried = attempt(units, isolation);
     if (tried.outcome == Outcome::InDoubt) {
       tried.outcome = look_up_commit(units.first(tried.ran));
       if (tried.outcome == Outcome::Committed || tried.outcome == Outcome::GivenUp) return tried;
@@ -291,20 +307,19 @@ Lane::Attempt Lane::settle(std::span<const Unit> units, Guard guard) {
   }
 }
 
-Lane::Attempt Lane::attempt(std::span<const Unit> units, Guard guard) {
+Lane::Attempt Lane::attempt(std::span<const Unit> units, Isolation isolation) {
   transaction_failed_ = false;
   const Result<> begun = session_->begin_write();
-  if (!begun.ok()) {
-    last_error_ = begun.error();
-    transaction_failed_ = true;
-    return {session_->lost() ? Outcome::Lost : Outcome::RunAlone, 0};
-  }
+  if (!begun.ok()) return not_begun(begun.error());
   const std::int64_t deadline_us = clock_.monotonic_us() + options_.batch_ms_max * 1000LL;
   Tx tx(*session_);
+  const Result<> locked = lock_rows(tx, units);
+  if (!locked.ok()) return not_begun(locked.error());
   std::size_t ran = 0;
   while (ran < units.size() && (ran == 0 || clock_.monotonic_us() < deadline_us)) {
     const Unit& unit = units[ran];
-    const bool applied = guard == Guard::None ? apply_plainly(tx, unit) : apply_guarded(tx, unit);
+    const bool applied =
+        isolation == Isolation::None ? apply_plainly(tx, unit) : apply_in_savepoint(tx, unit);
     if (session_->lost()) return {Outcome::Lost, 0};
     if (!applied) {
       session_->rollback();
@@ -313,34 +328,66 @@ Lane::Attempt Lane::attempt(std::span<const Unit> units, Guard guard) {
     ++ran;
     crash_point("store.batch.unit_applied");
   }
+  if (tx.locked() != nullptr) {
+    const Result<> flushed = tx.locked()->flush(tx);
+    if (!flushed.ok()) return not_begun(flushed.error());
+    crash_point("store.batch.flushed");
+  }
   return {commit(), ran};
+}
+
+Lane::Attempt Lane::not_begun(const Error& because) {
+  last_error_ = because;
+  transaction_failed_ = true;
+  if (session_->lost()) return {Outcome::Lost, 0};
+  session_->rollback();
+  return {Outcome::RunAlone, 0};
+}
+
+Result<> Lane::lock_rows(Tx& tx, std::span<const Unit> units) const {
+  std::vector<std::int64_t> rows;
+  for (const Unit& unit : units) {
+    for (const Operation* operation : unit) {
+      if (operation->fence.row != 0) rows.push_back(operation->fence.row);
+    }
+  }
+  if (rows.empty()) return {};
+  CHECK(options_.guard != nullptr);
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  TRY_ASSIGN(std::unique_ptr<LockedRows> locked, options_.guard->lock(tx, rows));
+  tx.set_locked(std::move(locked));
+  crash_point("store.batch.locked");
+  return {};
 }
 
 bool Lane::apply_plainly(Tx& tx, const Unit& unit) {
   tx.reset_notes();
-  unit.front()->kind().apply(tx, unit);
+  apply_fenced(tx, unit);
   return !needs_undoing(tx, unit);
 }
 
+bool Lane::note(const Result<>& result) {
+  if (result.ok()) return true;
+  last_error_ = result.error();
+  transaction_failed_ = true;
+  return false;
+}
+
 // False where the transaction itself did not survive, or the operation should have one of its own.
-bool Lane::apply_guarded(Tx& tx, const Unit& unit) {
-  const auto note = [this](const Result<>& result) {
-    if (!result.ok()) {
-      last_error_ = result.error();
-      transaction_failed_ = true;
-    }
-    return result.ok();
-  };
+bool Lane::apply_in_savepoint(Tx& tx, const Unit& unit) {
   if (!note(session_->savepoint())) return false;
+  if (tx.locked() != nullptr) tx.locked()->mark();
   tx.reset_notes();
-  unit.front()->kind().apply(tx, unit);
+  apply_fenced(tx, unit);
   if (session_->lost() || !session_->in_transaction()) return false;
   if (!needs_undoing(tx, unit)) return note(session_->release_savepoint());
 
   if (!note(session_->rollback_to_savepoint())) return false;
+  if (tx.locked() != nullptr) tx.locked()->undo();
   if (unit.size() > 1) {
     return std::all_of(unit.begin(), unit.end(),
-                       [&](Operation* one) { return apply_guarded(tx, Unit{one}); });
+                       [&](Operation* one) { return apply_in_savepoint(tx, Unit{one}); });
   }
   if (unit.front()->error() == nullptr) {
     unit.front()->fail({Errc::Internal, "the operation ignored a statement that failed"});

@@ -42,6 +42,7 @@ struct WriterOptions {
   std::size_t batch_ops_max = 512;
   int batch_ms_max = 50;            // then what is left waits for the next batch
   int unavailable_ms_max = 30'000;  // an operation waits this long for a database that is away
+  std::shared_ptr<const BatchGuard> guard;  // locks what operations have fences for
 };
 
 struct LaneStats {
@@ -80,7 +81,7 @@ class Lane {
  private:
   using Batch = std::vector<std::unique_ptr<Operation>>;
   using Unit = std::vector<Operation*>;
-  enum class Guard { None, Savepoints };
+  enum class Isolation { None, Savepoints };
   enum class Outcome {
     Committed,
     RunAlone,  // rolled back: something failed, or the COMMIT did
@@ -103,10 +104,13 @@ class Lane {
   void run_batch(Batch batch);
   void run_isolated(std::span<Operation* const> operations, std::size_t per_transaction);
   void run_alone(Operation* operation);
-  Attempt settle(std::span<const Unit> units, Guard guard);
-  Attempt attempt(std::span<const Unit> units, Guard guard);
+  Attempt settle(std::span<const Unit> units, Isolation isolation);
+  Attempt attempt(std::span<const Unit> units, Isolation isolation);
+  Attempt not_begun(const Error& because);
+  Result<> lock_rows(Tx& tx, std::span<const Unit> units) const;
   bool apply_plainly(Tx& tx, const Unit& unit);
-  bool apply_guarded(Tx& tx, const Unit& unit);
+  bool apply_in_savepoint(Tx& tx, const Unit& unit);
+  bool note(const Result<>& result);
   Outcome commit();
   Outcome look_up_commit(std::span<const Unit> units);
   bool reconnect(std::span<const Unit> units);

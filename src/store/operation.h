@@ -9,8 +9,9 @@
 // `static constexpr bool kGoesFirst = true;` a kind is applied before others of its batch.
 //
 // Both run on a lane's thread, perhaps more than once before they are committed: they have no
-// effect but on the transaction. The callback runs once, on the lane's thread, after the commit (or
-// the failure).
+// effect but on the transaction. One that writes for a partition has a `store::Fence fence() const`
+// (a closure is wrapped: Fenced{fence, closure}); see store/guard.h. The callback runs once, on the
+// lane's thread, after the commit (or the failure).
 #pragma once
 
 #include <concepts>
@@ -48,6 +49,7 @@ class Operation {
   virtual void deliver() = 0;
 
   std::int64_t submitted_us = 0;  // monotonic; set by the lane
+  Fence fence;                    // set when it is made
 
  private:
   const OperationKind* kind_;
@@ -68,7 +70,25 @@ std::vector<Result<Reply>> fail_all(std::size_t count, const Error& error) {
   return std::vector<Result<Reply>>(count, Result<Reply>(error));
 }
 
+// A closure that writes for a row under its guard.
+template <class Function>
+struct Fenced {
+  Fence at;
+  Function function;
+
+  Fence fence() const { return at; }
+  auto operator()(Tx& tx) { return function(tx); }
+};
+template <class Function>
+Fenced(Fence, Function) -> Fenced<Function>;
+
 namespace internal {
+
+template <class Op>
+Fence fence_of(const Op& op) {
+  if constexpr (requires { op.fence(); }) return op.fence();
+  return {};
+}
 
 template <class T>
 class Answering : public Operation {
@@ -141,7 +161,10 @@ class Closure final : public Answering<T> {
 
 template <BulkOp Op>
 std::unique_ptr<Operation> make_operation(Op op, Done<typename Op::Reply> done) {
-  return std::make_unique<internal::BulkOperation<Op>>(std::move(op), std::move(done));
+  const Fence fence = internal::fence_of(op);
+  auto operation = std::make_unique<internal::BulkOperation<Op>>(std::move(op), std::move(done));
+  operation->fence = fence;
+  return operation;
 }
 
 // The function takes a Tx& and returns a Result<T>.
@@ -151,7 +174,11 @@ auto make_operation(Function function,
                     Done<typename std::invoke_result_t<Function&, Tx&>::Value> done)
     -> std::unique_ptr<Operation> {
   using T = typename std::invoke_result_t<Function&, Tx&>::Value;
-  return std::make_unique<internal::Closure<T, Function>>(std::move(function), std::move(done));
+  const Fence fence = internal::fence_of(function);
+  auto operation =
+      std::make_unique<internal::Closure<T, Function>>(std::move(function), std::move(done));
+  operation->fence = fence;
+  return operation;
 }
 
 // What an operation or closure answers with.

@@ -351,6 +351,7 @@ Result<> PostgresSession::rollback_to_savepoint() {
 }
 
 void PostgresSession::note_time(std::int64_t database_us) {
+  if (options_.offset_us != nullptr) database_us += options_.offset_us->load();
   std::int64_t seen = high_water_us_->load();
   while (seen < database_us && !high_water_us_->compare_exchange_weak(seen, database_us)) {
   }

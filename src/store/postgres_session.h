@@ -29,6 +29,8 @@ struct PostgresOptions {
   // The server keeps the limits above by itself; one that hangs keeps none. So long over them, and
   // we take the connection for lost.
   int answer_margin_ms = 5000;
+  // Tests move the database's time by this.
+  const std::atomic<std::int64_t>* offset_us = nullptr;
 };
 
 class PostgresSession final : public Session {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "store/guard.h"
 #include "store/session.h"
 
 namespace quern::store {
@@ -51,6 +52,13 @@ class Tx {
 
   Result<std::int64_t> now_us() { return session_.now_us(); }
 
+  // What the batch's guard locked; null where no operation has a fence.
+  LockedRows* locked() const { return locked_.get(); }
+  void set_locked(std::unique_ptr<LockedRows> locked) { locked_ = std::move(locked); }
+
+  // What was written since must be undone, though no statement failed.
+  void spoil() { sql_failed_ = true; }
+
   // For the writer: what happened since the last reset.
   bool sql_failed() const { return sql_failed_; }
   bool wrote() const { return wrote_; }
@@ -64,6 +72,7 @@ class Tx {
   }
 
   Session& session_;
+  std::unique_ptr<LockedRows> locked_;
   bool sql_failed_ = false;
   bool wrote_ = false;
 };

@@ -29,10 +29,16 @@ class Writer {
   ~Writer() { stop(); }
 
   // The lane that serves a key: try_push() an operation (make_operation), or wait for room.
-  Lane& lane(LaneKey key) { return *lanes_[key.value % lanes_.size()]; }
+  Lane& lane(LaneKey key) { return *lanes_[key.value % lanes_by_key_]; }
+  // For what must not wait behind work, such as renewals: on PostgreSQL a lane of its own.
+  Lane& control() { return *lanes_.back(); }
   // Waits for room and for the commit. For threads that may block: never the loop.
   template <class Op>
-  Result<Answer<Op>> run(LaneKey key, Op op);
+  Result<Answer<Op>> run(LaneKey key, Op op) {
+    return run(lane(key), std::move(op));
+  }
+  template <class Op>
+  Result<Answer<Op>> run(Lane& to, Op op);
 
   // Finishes what is queued, then ends. Later operations are refused.
   void stop();
@@ -42,15 +48,15 @@ class Writer {
   Writer() = default;
 
   std::vector<std::unique_ptr<Lane>> lanes_;
+  std::size_t lanes_by_key_ = 1;
 };
 
 template <class Op>
-Result<Answer<Op>> Writer::run(LaneKey key, Op op) {
+Result<Answer<Op>> Writer::run(Lane& to, Op op) {
   using T = Answer<Op>;
   std::promise<Result<T>> promise;
   auto operation =
       make_operation(std::move(op), [&promise](Result<T> r) { promise.set_value(std::move(r)); });
-  Lane& to = lane(key);
   if (to.try_lead(operation)) return promise.get_future().get();
   while (true) {
     const Lane::Push pushed = to.try_push(operation);

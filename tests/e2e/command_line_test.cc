@@ -19,7 +19,7 @@ TEST(CommandLineTest, HelpExplainsEveryCommandWithExamples) {
   for (const char* word : {"serve", "counter", "check", "--data", "QUERN_DATA", "Exit codes"}) {
     EXPECT_THAT(help.standard_output, HasSubstr(word));
   }
-  for (const char* command : {"serve", "counter", "check"}) {
+  for (const char* command : {"serve", "counter", "partition", "item", "check"}) {
     const Ran one = folder.run({command, "--help"});
     EXPECT_TRUE(one.status.exited_with(0)) << command;
     EXPECT_THAT(one.standard_output, HasSubstr("Examples:")) << command;

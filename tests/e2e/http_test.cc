@@ -43,7 +43,7 @@ class HttpTest : public testing::Test {
 TEST_F(HttpTest, HealthNamesItsParts) {
   const Response health = get("/healthz");
   EXPECT_EQ(health.status, 200);
-  EXPECT_EQ(health.body, R"({"status":"ok","parts":{"store":"ok","space":"ok"}})");
+  EXPECT_EQ(health.body, R"({"status":"ok","parts":{"store":"ok","space":"ok","engine":"ok"}})");
 }
 
 TEST_F(HttpTest, MetricsCountWhatHappened) {
@@ -51,7 +51,9 @@ TEST_F(HttpTest, MetricsCountWhatHappened) {
   const Response metrics = get("/metrics");
   EXPECT_EQ(metrics.status, 200);
   EXPECT_THAT(metrics.body, HasSubstr("# TYPE quern_writer_commits_total counter\n"));
-  EXPECT_THAT(metrics.body, HasSubstr("quern_writer_operations_total{lane=\"0\"} 1\n"));
+  EXPECT_THAT(metrics.body,
+              testing::ContainsRegex("quern_writer_operations_total.lane=\"0\". [1-9]"));
+  EXPECT_THAT(metrics.body, HasSubstr("# TYPE quern_engine_held gauge\nquern_engine_held 0\n"));
   EXPECT_THAT(metrics.body, HasSubstr("quern_http_requests_total 2\n"));
 }
 
@@ -137,8 +139,9 @@ TEST_F(HttpTest, PagesOfOtherSitesCannotUseIt) {
 TEST_F(HttpTest, TheDescriptionListsEveryAddress) {
   const Response description = get("/api/v1/openapi.json");
   EXPECT_EQ(description.status, 200);
-  for (const char* address : {"/healthz", "/metrics", "/api/v1/counters/{name}/snapshot",
-                              "/api/v1/check", "/api/v1/openapi.json"}) {
+  for (const char* address :
+       {"/healthz", "/metrics", "/api/v1/counters/{name}/snapshot", "/api/v1/check",
+        "/api/v1/partitions/{partition}/items/{item}/data", "/api/v1/openapi.json"}) {
     EXPECT_THAT(description.body, HasSubstr("\"" + std::string(address) + "\""));
   }
 }

@@ -1,0 +1,233 @@
+// Owning partitions: registering, renewing, claiming, giving up.
+#include <fmt/format.h>
+#include <openssl/rand.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "net/async.h"
+#include "queue/engine_core.h"
+#include "queue/submit.h"
+
+namespace quern::queue {
+namespace {
+
+// Pokes for partitions that nobody here holds cause a scan, but not more often than this.
+constexpr std::int64_t kPokedScanMsMin = 5;
+constexpr std::int64_t kIdleReleasedAtOnce = 64;
+
+std::string random_name() {
+  std::array<unsigned char, 8> random;
+  CHECK(RAND_bytes(random.data(), random.size()) == 1);
+  return fmt::format("owner-{:02x}", fmt::join(random, ""));
+}
+
+std::string joined_kinds(const Processors& processors) {
+  std::string kinds;
+  for (const auto& [kind, processor] : processors) kinds += (kinds.empty() ? "" : " ") + kind;
+  return kinds;
+}
+
+template <class Op>
+net::Task<Result<store::Answer<Op>>> ask(net::Loop& loop, store::Lane& lane, Op op) {
+  using Reply = Result<store::Answer<Op>>;
+  auto start = [&](net::Callback<Reply> callback) {
+    submit(loop, lane, std::move(op), [callback](Reply reply) { callback(std::move(reply)); });
+  };
+  co_return co_await net::await_callback<Reply>(loop, start);
+}
+
+}  // namespace
+
+net::Task<> Engine::Core::scan_loop(std::shared_ptr<Core> self) {
+  self->scanning_ = true;
+  while (!self->stopping_) {
+    if (self->lost_) self->lose_everything();
+    const bool registered = self->owner_.has_value();
+    Result<> done;
+    if (registered) {
+      done = co_await self->scan_once();
+    } else {
+      done = co_await self->register_self();
+    }
+    self->note_trouble(done.ok() ? "" : done.error().message());
+    if (self->stopping_) break;
+    if (done.ok() && !registered) continue;
+    const net::Instant soonest = net::in_ms(kPokedScanMsMin);
+    co_await self->scan_event_.wait(net::in_ms(self->options_.scan_ms));
+    co_await self->loop_.sleep_until(soonest);
+  }
+  self->scanning_ = false;
+  self->drained_.notify_all();
+}
+
+net::Task<Result<>> Engine::Core::register_self() {
+  const std::string name = options_.name.empty() ? random_name() : options_.name;
+  const std::string kinds = joined_kinds(processors_);
+  const std::int64_t lease_us = options_.lease_ms * 1000;
+  auto op = [name, kinds, lease_us](store::Tx& tx) {
+    return register_owner(tx, name, kinds, lease_us);
+  };
+  CO_TRY_ASSIGN(Owner owner, co_await ask(loop_, writer_.control(), std::move(op)));
+  owner_ = owner;
+  lost_ = false;
+  auto renewed = [weak = weak_from_this(), remote = loop_.remote(),
+                  id = owner.id](const Result<std::int64_t>& until) {
+    remote.post([weak, until, id] {
+      const auto self = weak.lock();
+      if (self && self->owner_ && self->owner_->id == id) self->on_renewed(until);
+    });
+  };
+  renewer_ = std::make_unique<Renewer>(writer_, owner.id, options_.lease_ms, renewed);
+  log_info("queue.owner", {{"owner", owner.name}, {"kinds", kinds}});
+  const std::scoped_lock lock(mutex_);
+  stats_.owner = owner.name;
+  co_return Result<>{};
+}
+
+void Engine::Core::on_renewed(const Result<std::int64_t>& until) {
+  if (until.ok()) {
+    const std::scoped_lock lock(mutex_);
+    ++stats_.renewals;
+    return;
+  }
+  if (until.error().kind() == Errc::Missing) {
+    lost_ = true;
+    scan_event_.notify_all();
+  }
+}
+
+// We were silent for so long that everything was taken away. What is under way here belongs to
+// others now; its results would be stale.
+void Engine::Core::lose_everything() {
+  log_warn("queue.owner_lost", {{"owner", owner_ ? owner_->name : ""}, {"held", holds_.size()}});
+  {
+    const std::scoped_lock lock(mutex_);
+    stats_.lost += static_cast<std::int64_t>(holds_.size());
+  }
+  while (!holds_.empty()) drop(holds_.begin());
+  renewer_.reset();
+  owner_.reset();
+  lost_ = false;
+}
+
+net::Task<Result<>> Engine::Core::scan_once() {
+  Scan scan;
+  scan.owner = owner_->id;
+  for (const auto& [kind, processor] : processors_) scan.kinds.push_back(kind);
+  scan.held = static_cast<std::int64_t>(holds_.size());
+  scan.held_max = options_.held_max;
+  scan.patience_us = options_.lease_ms * 1000;
+  auto op = [scan](store::Tx& tx) { return scan_partitions(tx, scan); };
+  Result<Scanned> scanned = co_await ask(loop_, writer_.control(), std::move(op));
+  if (!scanned.ok()) {
+    if (scanned.error().kind() == Errc::Missing) lost_ = true;
+    co_return scanned.error();
+  }
+  if (!owner_ || owner_->id != scan.owner) co_return Result<>{};
+  on_scanned(*std::move(scanned));
+  co_return Result<>{};
+}
+
+void Engine::Core::on_scanned(Scanned scanned) {
+  for (Partition& partition : scanned.claimed) {
+    const PartitionId id = partition.id;
+    // It was taken from us and came back: what was under way belongs to the old token.
+    const auto old = holds_.find(id);
+    if (old != holds_.end()) drop(old);
+    Hold hold;
+    hold.partition = std::move(partition);
+    hold.leaving = stopping_;
+    holds_.emplace(id, std::move(hold));
+    pump(id);
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    stats_.claimed += static_cast<std::int64_t>(scanned.claimed.size());
+  }
+  for (const PartitionId id : scanned.ready) {
+    const auto hold = holds_.find(id);
+    if (hold != holds_.end() && hold->second.idle()) pump(id);
+  }
+  if (scanned.surplus > 0) give_up_some(scanned.surplus, /*busy_too=*/true);
+  if (scanned.room_wanted) give_up_some(kIdleReleasedAtOnce, /*busy_too=*/false);
+}
+
+void Engine::Core::give_up_some(std::int64_t count, bool busy_too) {
+  std::vector<PartitionId> chosen;
+  for (const bool busy : {false, true}) {
+    if (busy && !busy_too) break;
+    for (auto& [id, hold] : holds_) {
+      if (static_cast<std::int64_t>(chosen.size()) >= count) break;
+      if (hold.leaving || hold.idle() == busy) continue;
+      chosen.push_back(id);
+    }
+  }
+  for (const PartitionId id : chosen) {
+    holds_.at(id).leaving = true;
+    pump(id);
+  }
+}
+
+void Engine::Core::release(PartitionId id) {
+  const auto hold = holds_.find(id);
+  CHECK(hold != holds_.end());
+  const ReleasePartition op{id, hold->second.partition.token};
+  drop(hold);
+  ++releases_;
+  submit(loop_, writer_.lane(lane_of(id)), op,
+         [self = shared_from_this()](const Result<bool>& released) {
+           --self->releases_;
+           {
+             const std::scoped_lock lock(self->mutex_);
+             if (released.ok()) ++self->stats_.released;
+           }
+           self->drained_.notify_all();
+         });
+}
+
+void Engine::Core::drop(Holds::iterator hold) {
+  std::int64_t bytes = hold->second.room * hold->second.partition.item_bytes_max;
+  for (const auto& [item, taken] : hold->second.running) {
+    bytes += static_cast<std::int64_t>(taken.data.size());
+  }
+  const auto slots = static_cast<std::int64_t>(hold->second.running.size()) + hold->second.room;
+  holds_.erase(hold);
+  free_slots(slots, bytes);
+  drained_.notify_all();
+}
+
+void Engine::Core::poke(PartitionId partition) {
+  {
+    const std::scoped_lock lock(mutex_);
+    poked_.insert(partition);
+    if (std::exchange(poke_posted_, true)) return;
+  }
+  loop_.remote().post([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->take_pokes();
+  });
+}
+
+void Engine::Core::take_pokes() {
+  std::set<PartitionId> poked;
+  {
+    const std::scoped_lock lock(mutex_);
+    poked.swap(poked_);
+    poke_posted_ = false;
+  }
+  bool unknown = false;
+  for (const PartitionId id : poked) {
+    const auto hold = holds_.find(id);
+    unknown = unknown || hold == holds_.end();
+    if (hold != holds_.end()) post_pump(hold->second);
+  }
+  if (unknown) scan_event_.notify_all();
+}
+
+void Engine::Core::note_trouble(const std::string& trouble) {
+  const std::scoped_lock lock(mutex_);
+  if (!trouble.empty() && stats_.trouble.empty()) log_warn("queue.trouble", {{"error", trouble}});
+  stats_.trouble = trouble;
+}
+
+}  // namespace quern::queue

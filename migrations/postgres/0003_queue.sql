@@ -32,7 +32,8 @@ CREATE TABLE partition (
 
   gate              BIGINT NOT NULL CHECK (gate >= 0),
   status            BIGINT NOT NULL CHECK (status IN (1, 3, 4)),  -- available, failed, complete
-  owner             BIGINT,
+  -- A row that is claimed needs its owner: one that was forgotten meanwhile cannot claim.
+  owner             BIGINT REFERENCES owner (id),
   token             BIGINT NOT NULL,  -- grows with each claim; whoever has the last one may write
   ready_us          BIGINT,           -- when an owner has something to do; null: nothing is to be done
   delayed_us        BIGINT NOT NULL,  -- no delayed item is due before

@@ -32,7 +32,8 @@ CREATE TABLE partition (
 
   gate              INTEGER NOT NULL CHECK (gate >= 0),
   status            INTEGER NOT NULL CHECK (status IN (1, 3, 4)),  -- available, failed, complete
-  owner             INTEGER,
+  -- A row that is claimed needs its owner: one that was forgotten meanwhile cannot claim.
+  owner             INTEGER REFERENCES owner (id),
   token             INTEGER NOT NULL,  -- grows with each claim; whoever has the last one may write
   ready_us          INTEGER,           -- when an owner has something to do; null: nothing is to be done
   delayed_us        INTEGER NOT NULL,  -- no delayed item is due before

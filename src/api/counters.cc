@@ -10,6 +10,7 @@
 #include "api/service.h"
 #include "counter/counter.h"
 #include "io/file.h"
+#include "queue/check.h"
 
 namespace quern::api {
 namespace {
@@ -132,7 +133,12 @@ net::Task<Result<>> get_snapshot(PartsPtr parts, Call call) {
 }
 
 net::Task<Result<>> check(PartsPtr parts, Call call) {
-  auto verify = [parts] { return counter::check_counters(stores_of(*parts)); };
+  auto verify = [parts]() -> Result<std::vector<std::string>> {
+    TRY_ASSIGN(std::vector<std::string> problems, counter::check_counters(stores_of(*parts)));
+    TRY_ASSIGN(const std::vector<std::string> more, queue::check_queue(parts->readers));
+    problems.insert(problems.end(), more.begin(), more.end());
+    return problems;
+  };
   CO_TRY_ASSIGN(const std::vector<std::string> problems,
                 co_await offload(parts->loop, parts->pool, std::move(verify)));
   const json::object answer{{"clean", problems.empty()},

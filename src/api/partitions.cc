@@ -202,6 +202,18 @@ Result<std::string> parse_requeue(const std::string& body) {
   return item;
 }
 
+struct RequeuedPage {
+  std::int64_t requeued = 0;
+  std::int64_t failed_before = 0;
+};
+
+Result<RequeuedPage> requeue_page(Tx& tx, PartitionId id, std::optional<std::int64_t> version,
+                                  const std::string& item) {
+  TRY_ASSIGN(const Partition partition, expect_partition(tx, id, version));
+  TRY_ASSIGN(const std::int64_t requeued, queue::requeue_items(tx, id, item));
+  return RequeuedPage{requeued, partition.failed_items};
+}
+
 net::Task<Result<>> requeue(PartsPtr parts, Call call) {
   CO_TRY(Parameters(call.target).finish());
   CO_TRY_ASSIGN(std::optional<std::int64_t> version, if_match(call.exchange.request().headers));
@@ -209,17 +221,17 @@ net::Task<Result<>> requeue(PartsPtr parts, Call call) {
   CO_TRY_ASSIGN(const std::string item, parse_requeue(body));
   CO_TRY_ASSIGN(const PartitionId id, co_await find_existing(parts, call.values[0]));
   std::int64_t requeued = 0;
-  std::int64_t more = 0;
+  std::optional<std::int64_t>
+      failed;  // when we began: those that fail again meanwhile are not ours
+  RequeuedPage page;
   do {
-    auto some = [id, version, item](Tx& tx) -> Result<std::int64_t> {
-      TRY(expect_partition(tx, id, version));
-      return queue::requeue_items(tx, id, item);
-    };
-    CO_TRY_ASSIGN(more, co_await change(parts, id, std::move(some)));
+    auto some = [id, version, item](Tx& tx) { return requeue_page(tx, id, version, item); };
+    CO_TRY_ASSIGN(page, co_await change(parts, id, std::move(some)));
     version.reset();  // the first page was for this version, and has changed it
-    requeued += more;
+    if (!failed) failed = page.failed_before;
+    requeued += page.requeued;
     parts->poke(id);
-  } while (more == static_cast<std::int64_t>(queue::kListMax));
+  } while (page.requeued == static_cast<std::int64_t>(queue::kListMax) && requeued < *failed);
   const json::object result{{"requeued", requeued}};
   co_return co_await call.exchange.respond(net::json_response(200, json::serialize(result)));
 }

@@ -73,7 +73,10 @@ void Engine::Core::start() {
 
 EngineStats Engine::Core::stats() const {
   const std::scoped_lock lock(mutex_);
-  return stats_;
+  EngineStats stats = stats_;
+  stats.held = held_;
+  stats.in_flight = in_flight_;
+  return stats;
 }
 
 net::Task<> Engine::Core::wake_loop(std::shared_ptr<Core> self) {
@@ -208,6 +211,7 @@ void Engine::Core::settle_sent(Hold& hold) {
   hold.sent.clear();
   slots_used_ -= slots;
   bytes_used_ -= bytes;
+  in_flight_ -= slots;
   if (stopping_) drained_.notify_all();
 }
 
@@ -239,6 +243,7 @@ void Engine::Core::on_turn_failed(Holds::iterator found, const Error& error) {
 void Engine::Core::dispatch(Hold& hold, Taken taken) {
   const ItemId item = taken.id;
   slots_used_ += 1;
+  ++in_flight_;
   bytes_used_ += size_of(taken);
   {
     const std::scoped_lock lock(mutex_);
@@ -294,7 +299,7 @@ void Engine::Core::on_answer(PartitionId id, std::int64_t token, ItemId item, Ou
   if (running == hold.running.end()) return;
   const Taken& taken = running->second;
   if (!taken.limit_key.empty() && outcome.kind != Outcome::Kind::Refused) {
-    submit(loop_, writer_.control(), ReleaseLimit{taken.limit_key, item},
+    submit(loop_, writer_.control(), ReleaseLimit{taken.limit_key, item, token},
            [](const Result<bool>&) {});  // a hold that stays counts only while its item runs
   }
   if (outcome.kind == Outcome::Kind::Canceled) {
@@ -302,6 +307,7 @@ void Engine::Core::on_answer(PartitionId id, std::int64_t token, ItemId item, Ou
     const std::int64_t bytes = size_of(taken);
     hold.running.erase(running);
     hold.leaving = true;
+    --in_flight_;
     free_slots(1, bytes);
     drained_.notify_all();
     return post_pump(hold);
@@ -372,10 +378,10 @@ net::Task<> Engine::Core::stop(std::int64_t grace_ms) {
   if (!owner_) co_return;
   const OwnerId id = owner_->id;
   auto gone = std::make_shared<bool>(false);
-  auto op = [id](store::Tx& tx) -> Result<bool> {
+  auto op = store::Alone{[id](store::Tx& tx) -> Result<bool> {
     TRY(unregister_owner(tx, id));
     return true;
-  };
+  }};
   submit(loop_, writer_.control(), op, [self, gone](const Result<bool>&) {
     *gone = true;
     self->drained_.notify_all();

@@ -56,6 +56,9 @@ class Engine::Core : public std::enable_shared_from_this<Engine::Core> {
   net::Task<Result<>> register_self();
   net::Task<Result<>> scan_once();
   void on_scanned(Scanned scanned);
+  void hold(Partition partition);
+  void free_unknown(PartitionId id);
+  void claim_in_lane(PartitionId id);
   void on_renewed(const Result<std::int64_t>& until);
   void lose_everything();
   void give_up_some(std::int64_t count, bool busy_too);
@@ -106,6 +109,8 @@ class Engine::Core : public std::enable_shared_from_this<Engine::Core> {
   net::Event wake_event_;
   net::Event drained_;
 
+  std::atomic<std::int64_t> held_{0};  // for stats(), as is the next
+  std::atomic<std::int64_t> in_flight_{0};
   mutable std::mutex mutex_;  // guards what follows
   std::set<PartitionId> poked_;
   bool poke_posted_ = false;

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "net/async.h"
 #include "queue/engine_core.h"
+#include "queue/locked_partitions.h"
 #include "queue/submit.h"
 
 namespace quern::queue {
@@ -118,7 +119,7 @@ net::Task<Result<>> Engine::Core::scan_once() {
   scan.held = static_cast<std::int64_t>(holds_.size());
   scan.held_max = options_.held_max;
   scan.patience_us = options_.lease_ms * 1000;
-  auto op = [scan](store::Tx& tx) { return scan_partitions(tx, scan); };
+  auto op = store::Alone{[scan](store::Tx& tx) { return scan_partitions(tx, scan); }};
   Result<Scanned> scanned = co_await ask(loop_, writer_.control(), std::move(op));
   if (!scanned.ok()) {
     if (scanned.error().kind() == Errc::Missing) lost_ = true;
@@ -129,26 +130,50 @@ net::Task<Result<>> Engine::Core::scan_once() {
   co_return Result<>{};
 }
 
-void Engine::Core::on_scanned(Scanned scanned) {
-  for (Partition& partition : scanned.claimed) {
-    const PartitionId id = partition.id;
-    // It was taken from us and came back: what was under way belongs to the old token.
-    const auto old = holds_.find(id);
-    if (old != holds_.end()) drop(old);
-    Hold hold;
-    hold.partition = std::move(partition);
-    hold.leaving = stopping_;
-    holds_.emplace(id, std::move(hold));
-    pump(id);
-  }
+void Engine::Core::hold(Partition partition) {
+  const PartitionId id = partition.id;
+  // It was taken from us and came back: what was under way belongs to the old token.
+  const auto old = holds_.find(id);
+  if (old != holds_.end()) drop(old);
+  Hold hold;
+  hold.partition = std::move(partition);
+  hold.leaving = stopping_;
+  holds_.emplace(id, std::move(hold));
+  ++held_;
   {
     const std::scoped_lock lock(mutex_);
-    stats_.claimed += static_cast<std::int64_t>(scanned.claimed.size());
+    ++stats_.claimed;
   }
+  pump(id);
+}
+
+// The store says that it is ours, and we know nothing of it: an answer was lost.
+void Engine::Core::free_unknown(PartitionId id) {
+  const OwnerId owner = owner_->id;
+  auto op =
+      change_partition(id, [id, owner](store::Tx& tx) { return release_unknown(tx, id, owner); });
+  submit(loop_, writer_.lane(lane_of(id)), std::move(op), [](const Result<bool>&) {});
+}
+
+void Engine::Core::claim_in_lane(PartitionId id) {
+  submit(loop_, writer_.lane(lane_of(id)), ClaimPartition{id, owner_->id},
+         [self = shared_from_this(), owner = owner_->id](Result<std::optional<Partition>> claimed) {
+           const bool ours = self->owner_ && self->owner_->id == owner;
+           if (ours && claimed.ok() && *claimed) self->hold(**std::move(claimed));
+         });
+}
+
+void Engine::Core::on_scanned(Scanned scanned) {
+  for (Partition& partition : scanned.claimed) hold(std::move(partition));
   for (const PartitionId id : scanned.ready) {
     const auto hold = holds_.find(id);
-    if (hold != holds_.end() && hold->second.idle()) pump(id);
+    if (hold == holds_.end()) {
+      free_unknown(id);
+    } else if (hold->second.idle()) {
+      pump(id);
+    }
   }
+  for (const PartitionId id : scanned.contended) claim_in_lane(id);
   if (scanned.surplus > 0) give_up_some(scanned.surplus, /*busy_too=*/true);
   if (scanned.room_wanted) give_up_some(kIdleReleasedAtOnce, /*busy_too=*/false);
 }
@@ -192,6 +217,8 @@ void Engine::Core::drop(Holds::iterator hold) {
     bytes += static_cast<std::int64_t>(taken.data.size());
   }
   const auto slots = static_cast<std::int64_t>(hold->second.running.size()) + hold->second.room;
+  in_flight_ -= static_cast<std::int64_t>(hold->second.running.size());
+  --held_;
   holds_.erase(hold);
   free_slots(slots, bytes);
   drained_.notify_all();

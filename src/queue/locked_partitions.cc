@@ -21,16 +21,18 @@ constexpr Sql kLock{"SELECT" QUERN_PARTITION_COLUMNS "FROM partition WHERE id = 
 constexpr Sql kFlush{
     "UPDATE partition SET version = $2, sealed = $3, gate = $4, status = $5, owner = $6,"
     " ready_us = $7, delayed_us = $8, item_bytes_max = $9, items = $10, complete_items = $11,"
-    " failed_items = $12, event_number = $13, updated_us = $14 WHERE id = $1",
+    " failed_items = $12, event_number = $13, updated_us = $14, token = $15 WHERE id = $1",
     "UPDATE partition AS p SET version = w.version, sealed = w.sealed, gate = w.gate,"
     " status = w.status, owner = w.owner, ready_us = w.ready_us, delayed_us = w.delayed_us,"
     " item_bytes_max = w.item_bytes_max, items = w.items, complete_items = w.complete_items,"
-    " failed_items = w.failed_items, event_number = w.event_number, updated_us = w.updated_us"
+    " failed_items = w.failed_items, event_number = w.event_number, updated_us = w.updated_us,"
+    " token = w.token"
     " FROM unnest($1::bigint[], $2::bigint[], $3::boolean[], $4::bigint[], $5::bigint[],"
     " $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[],"
-    " $12::bigint[], $13::bigint[], $14::bigint[]) AS w (id, version, sealed, gate, status, owner,"
+    " $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[]) AS w (id, version, sealed, gate, "
+    "status, owner,"
     " ready_us, delayed_us, item_bytes_max, items, complete_items, failed_items, event_number,"
-    " updated_us) WHERE p.id = w.id"};
+    " updated_us, token) WHERE p.id = w.id"};
 constexpr Sql kAddEvents{
     "INSERT INTO event (partition, number, kind, item, gate, token, at_us)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7)",
@@ -103,7 +105,7 @@ Result<> LockedPartitions::flush(store::Tx& tx) {
     p.updated_us = now_us;
     rows.add(id, p.version, p.sealed, p.gate, static_cast<std::int64_t>(p.status), p.owner,
              p.ready_us, p.delayed_us, p.item_bytes_max, p.items, p.complete_items, p.failed_items,
-             p.event_number, now_us);
+             p.event_number, now_us, p.token);
   }
   Bulk events;
   Bulk trimmed;

@@ -20,6 +20,7 @@ constexpr std::int64_t kDoublingsMax = 40;
 Finished as_it_was(const Taken& taken) {
   Finished finished;
   finished.id = taken.id;
+  finished.version = taken.version;
   finished.gate = taken.gate;
   finished.retry_count = taken.retry_count;
   finished.steps = taken.steps;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/crash.h"
 #include "base/log.h"
@@ -22,6 +23,7 @@ using store::Tx;
 
 constexpr std::int64_t kReapedAtOnce = 256;
 constexpr std::int64_t kFreedAtOnce = 10'000;
+constexpr std::int64_t kContendedAtOnce = 16;
 
 constexpr Sql kRegister{
     "INSERT INTO owner (name, kinds, held, until_us, started_us) VALUES ($1, $2, 0, $3, $4)"
@@ -37,7 +39,9 @@ constexpr Sql kReap{
     "UPDATE partition SET owner = NULL WHERE id IN (SELECT id FROM partition WHERE owner = $1"
     " LIMIT $2)",
     "UPDATE partition SET owner = NULL WHERE id IN (SELECT id FROM partition WHERE owner = $1"
-    " ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED)"};
+    " ORDER BY id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)"};
+constexpr Sql kStillOwned{"SELECT id FROM partition WHERE owner = $1 ORDER BY id LIMIT $2"};
+constexpr Sql kUntil{"SELECT until_us FROM owner WHERE id = $1"};
 constexpr Sql kForgetOwner{
     "DELETE FROM owner WHERE id = $1 AND until_us <= $2"
     " AND NOT EXISTS (SELECT 1 FROM partition WHERE owner = $1)"};
@@ -45,9 +49,9 @@ constexpr Sql kExpireOwner{"UPDATE owner SET until_us = 0 WHERE id = $1"};
 constexpr Sql kCountFree{
     "SELECT count(*) FROM (SELECT 1 FROM partition WHERE kind = $1 AND owner IS NULL"
     " AND ready_us IS NOT NULL LIMIT $2) AS free"};
-constexpr Sql kAnyReady{
-    "SELECT 1 FROM partition WHERE kind = $1 AND owner IS NULL AND ready_us IS NOT NULL"
-    " AND ready_us <= $2 LIMIT 1"};
+constexpr Sql kReadyFree{
+    "SELECT id FROM partition WHERE kind = $1 AND owner IS NULL AND ready_us IS NOT NULL"
+    " AND ready_us <= $2 ORDER BY ready_us LIMIT $3"};
 // Of the thousand that have waited longest: those that are ready, by priority, then the others.
 #define QUERN_CLAIMABLE                                                                         \
   "SELECT c.id FROM partition AS c WHERE c.owner IS NULL AND c.id IN (SELECT id FROM partition" \
@@ -59,7 +63,7 @@ constexpr Sql kClaim{
     "UPDATE partition SET owner = $2, token = token + 1 WHERE id IN (" QUERN_CLAIMABLE
     ") RETURNING" QUERN_PARTITION_COLUMNS,
     "UPDATE partition SET owner = $2, token = token + 1 FROM (" QUERN_CLAIMABLE
-    " FOR UPDATE SKIP LOCKED) AS picked WHERE partition.id = picked.id "
+    " FOR NO KEY UPDATE SKIP LOCKED) AS picked WHERE partition.id = picked.id "
     "RETURNING" QUERN_PARTITION_COLUMNS};
 constexpr Sql kInterrupt{
     "UPDATE item SET status = 1, version = version + 1, interruptions = interruptions + 1,"
@@ -71,9 +75,8 @@ constexpr Sql kInterrupt{
     " WHERE item.partition = w.partition AND item.status = 2"
     " RETURNING item.id, item.partition, item.interruptions, item.errors, item.gate"};
 constexpr Sql kGiveUpItem{"UPDATE item SET status = 3, errors = $2 WHERE id = $1"};
-constexpr Sql kCountFailed{
-    "UPDATE partition SET failed_items = failed_items + 1, status = 3, version = version + 1"
-    " WHERE id = $1"};
+constexpr Sql kStoreFailed{
+    "UPDATE partition SET failed_items = $2, status = 3, version = $3 WHERE id = $1"};
 constexpr Sql kReadyHeld{
     "SELECT id FROM partition WHERE owner = $1 AND ready_us <= $2 ORDER BY ready_us LIMIT $3"};
 constexpr Sql kFreeAll{
@@ -98,12 +101,44 @@ Result<std::vector<Peer>> load_owners(Tx& tx) {
   return owners;
 }
 
-Result<> reap(Tx& tx, const Peer& dead, std::int64_t now_us) {
+// Appends the partitions that could not be freed because somebody writes for them.
+Result<> reap(Tx& tx, const Peer& dead, std::int64_t now_us, std::vector<PartitionId>& contended) {
   TRY_ASSIGN(const std::int64_t freed, tx.exec(kReap, dead.id, kReapedAtOnce));
   if (freed > 0) log_info("queue.owner_dead", {{"owner", dead.id.value}, {"partitions", freed}});
-  TRY(tx.exec(kForgetOwner, dead.id, now_us));
+  TRY_ASSIGN(const Rows left, tx.query(kStillOwned, dead.id, kContendedAtOnce));
+  for (const Row row : left) contended.push_back(row.get<PartitionId>(0));
+  if (left.empty()) TRY(tx.exec(kForgetOwner, dead.id, now_us));
   crash_point("queue.owner.reaped");
   return {};
+}
+
+Result<> give_up(Tx& tx, ItemId item, Partition& partition, const std::string& errors) {
+  const std::string message =
+      fmt::format("its owner died {} times while it was running", kInterruptionsMax);
+  TRY_ASSIGN(const std::int64_t now_us, tx.now_us());
+  TRY(tx.exec(kGiveUpItem, item, add_error(errors, message, now_us)));
+  partition.failed_items += 1;
+  partition.status = Status::Failed;
+  partition.version += 1;
+  return {};
+}
+
+// What the last owners had under way is to be done again. Those that gave items up are named.
+Result<std::set<PartitionId>> interrupt_running(Tx& tx, std::span<Partition* const> claimed) {
+  TRY_ASSIGN(const std::int64_t now_us, tx.now_us());
+  Bulk partitions;
+  for (const Partition* partition : claimed) partitions.add(partition->id, now_us);
+  TRY_ASSIGN(const Rows rows, tx.bulk(kInterrupt, partitions));
+  std::set<PartitionId> failed;
+  for (const Row row : rows) {
+    if (row.get<std::int64_t>(2) < kInterruptionsMax) continue;
+    const auto id = row.get<PartitionId>(1);
+    const auto partition = std::find_if(claimed.begin(), claimed.end(),
+                                        [id](const Partition* p) { return p->id == id; });
+    TRY(give_up(tx, row.get<ItemId>(0), **partition, row.get<std::string>(3)));
+    failed.insert(id);
+  }
+  return failed;
 }
 
 // What a fair division gives to each owner that can do the same as this one.
@@ -120,11 +155,13 @@ class Scanning {
     TRY_ASSIGN(now_us_, tx_.now_us());
     TRY_ASSIGN(owners_, load_owners(tx_));
     for (const Peer& owner : owners_) {
-      if (owner.until_us <= now_us_ && owner.id != scan_.owner) TRY(reap(tx_, owner, now_us_));
+      if (owner.until_us <= now_us_ && owner.id != scan_.owner) {
+        TRY(reap(tx_, owner, now_us_, scanned_.contended));
+      }
     }
     TRY_ASSIGN(const Shares shares, divide());
     TRY(claim(shares));
-    TRY(interrupt_running());
+    TRY(interrupt_claimed());
     const auto held = scan_.held + static_cast<std::int64_t>(scanned_.claimed.size());
     if (held != stored_held_) TRY(tx_.exec(kSetHeld, scan_.owner, held));
     TRY_ASSIGN(const Rows ready, tx_.query(kReadyHeld, scan_.owner, now_us_, kListMax));
@@ -139,8 +176,7 @@ class Scanning {
   Result<Shares> divide();
   Result<> claim(const Shares& shares);
   Result<> claim_kind(const std::string& kind, std::int64_t limit, std::int64_t ready_before_us);
-  Result<> interrupt_running();
-  Result<> give_up(ItemId item, PartitionId partition, const std::string& errors);
+  Result<> interrupt_claimed();
 
   Tx& tx_;
   const Scan& scan_;
@@ -189,9 +225,14 @@ Result<> Scanning::claim(const Shares& shares) {
       TRY(claim_kind(kind, std::min(scan_.held_max - have, kClaimedAtOnceMax),
                      now_us_ - scan_.patience_us));
     } else {
-      TRY_ASSIGN(const auto any, tx_.find_value<int>(kAnyReady, kind, now_us_));
-      scanned_.room_wanted = scanned_.room_wanted || any.has_value();
+      TRY_ASSIGN(const Rows any, tx_.query(kReadyFree, kind, now_us_, 1));
+      scanned_.room_wanted = scanned_.room_wanted || !any.empty();
+      continue;
     }
+    // Ready for long and still free: whoever puts items into it has it locked at every scan.
+    TRY_ASSIGN(const Rows left,
+               tx_.query(kReadyFree, kind, now_us_ - scan_.patience_us, kContendedAtOnce));
+    for (const Row row : left) scanned_.contended.push_back(row.get<PartitionId>(0));
   }
   if (!scanned_.claimed.empty()) crash_point("queue.partition.claimed");
   return {};
@@ -205,30 +246,37 @@ Result<> Scanning::claim_kind(const std::string& kind, std::int64_t limit,
   return {};
 }
 
-// What the last owner had under way is to be done again.
-Result<> Scanning::interrupt_running() {
-  Bulk claimed;
-  for (const Partition& partition : scanned_.claimed) claimed.add(partition.id, now_us_);
-  TRY_ASSIGN(const Rows rows, tx_.bulk(kInterrupt, claimed));
-  for (const Row row : rows) {
-    if (row.get<std::int64_t>(2) < kInterruptionsMax) continue;
-    TRY(give_up(row.get<ItemId>(0), row.get<PartitionId>(1), row.get<std::string>(3)));
+Result<> Scanning::interrupt_claimed() {
+  std::vector<Partition*> claimed;
+  for (Partition& partition : scanned_.claimed) claimed.push_back(&partition);
+  TRY_ASSIGN(const std::set<PartitionId> failed, interrupt_running(tx_, claimed));
+  for (const Partition* partition : claimed) {
+    if (!failed.contains(partition->id)) continue;
+    TRY(tx_.exec(kStoreFailed, partition->id, partition->failed_items, partition->version));
   }
   return {};
 }
 
-Result<> Scanning::give_up(ItemId item, PartitionId partition, const std::string& errors) {
-  const std::string message =
-      fmt::format("its owner died {} times while it was running", kInterruptionsMax);
-  TRY(tx_.exec(kGiveUpItem, item, add_error(errors, message, now_us_)));
-  TRY(tx_.exec(kCountFailed, partition));
-  for (Partition& claimed : scanned_.claimed) {
-    if (claimed.id != partition) continue;
-    claimed.failed_items += 1;
-    claimed.status = Status::Failed;
-    claimed.version += 1;
-  }
-  return {};
+// Free to take: nobody's, or that of an owner whose lease has ended.
+Result<bool> is_free(Tx& tx, const Partition& partition) {
+  if (!partition.owner) return true;
+  TRY_ASSIGN(const std::int64_t now_us, tx.now_us());
+  TRY_ASSIGN(const auto until_us, tx.find_value<std::int64_t>(kUntil, *partition.owner));
+  return until_us.value_or(0) <= now_us;
+}
+
+Result<ClaimPartition::Reply> claim_one(Tx& tx, const ClaimPartition& claim) {
+  LockedPartitions& locked = LockedPartitions::of(tx);
+  const Partition* stored = locked.find(claim.partition);
+  if (stored == nullptr || !stored->ready_us) return ClaimPartition::Reply();
+  TRY_ASSIGN(const bool free, is_free(tx, *stored));
+  if (!free) return ClaimPartition::Reply();
+  Partition* partition = locked.edit(claim.partition);
+  partition->owner = claim.owner;
+  partition->token += 1;
+  Partition* const claimed[] = {partition};
+  TRY(interrupt_running(tx, claimed));
+  return ClaimPartition::Reply(*partition);
 }
 
 }  // namespace
@@ -271,6 +319,20 @@ std::vector<Result<bool>> apply(Tx& tx, std::span<const ReleasePartition> batch)
   LockedPartitions& locked = LockedPartitions::of(tx);
   for (const ReleasePartition& release : batch) locked.edit(release.partition)->owner.reset();
   return std::vector<Result<bool>>(batch.size(), Result<bool>(true));
+}
+
+std::vector<Result<ClaimPartition::Reply>> apply(Tx& tx, std::span<const ClaimPartition> batch) {
+  std::vector<Result<ClaimPartition::Reply>> results;
+  for (const ClaimPartition& claim : batch) results.push_back(claim_one(tx, claim));
+  return results;
+}
+
+Result<bool> release_unknown(Tx& tx, PartitionId partition, OwnerId owner) {
+  LockedPartitions& locked = LockedPartitions::of(tx);
+  const Partition* stored = locked.find(partition);
+  if (stored == nullptr || stored->owner != owner) return false;
+  locked.edit(partition)->owner.reset();
+  return true;
 }
 
 Result<> unregister_owner(Tx& tx, OwnerId id) {

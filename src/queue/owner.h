@@ -5,8 +5,9 @@
 // from an owner that is silent. An owner that was silent for too long may renew again; what was
 // taken meanwhile it finds out by its stale tokens. docs/lease-model.md checks this.
 //
-// Functions that take a Tx& run on the writer's control lane. They wait for no lock: a partition
-// that somebody writes for just now is skipped until the next scan.
+// Functions that take a Tx& run on the writer's control lane, alone (store::Alone): they change
+// rows that a batch beside them might have locked and read. They wait for no lock: a partition that
+// somebody writes for just now is skipped until the next scan.
 #pragma once
 
 #include <span>
@@ -54,10 +55,27 @@ struct Scanned {
   std::vector<PartitionId> ready;  // held ones that have something to do by now
   std::int64_t surplus = 0;  // so many should be given up, for others have less than their share
   bool room_wanted = false;  // ready ones wait, but the cap is reached
+  // Free ones that somebody writes for at every scan: to be claimed in their own lanes.
+  std::vector<PartitionId> contended;
 };
 // Takes the partitions of dead owners away, claims free ones up to a fair share, and looks which of
 // the held ones are ready. Its statements do not depend on how many partitions there are.
 Result<Scanned> scan_partitions(store::Tx& tx, const Scan& scan);
+
+// Claims one partition in its own lane, where it waits for those who write for it. Empty where it
+// is not free.
+struct ClaimPartition {
+  PartitionId partition;
+  OwnerId owner;
+
+  using Reply = std::optional<Partition>;
+  store::Fence fence() const { return {partition.value, 0}; }
+};
+std::vector<Result<ClaimPartition::Reply>> apply(store::Tx& tx,
+                                                 std::span<const ClaimPartition> batch);
+// Frees a partition that the owner has without knowing: the answer to a claim or a release was
+// lost. In its lane; returns whether it was so.
+Result<bool> release_unknown(store::Tx& tx, PartitionId partition, OwnerId owner);
 
 // Gives up a partition, in its own lane. Its running items, if any, are interrupted.
 struct ReleasePartition {

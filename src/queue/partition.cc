@@ -53,7 +53,6 @@ constexpr Sql kDeleteItems{
 constexpr Sql kDeleteEvents{
     "DELETE FROM event WHERE partition = $1 AND number IN"
     " (SELECT number FROM event WHERE partition = $1 LIMIT $2)"};
-constexpr Sql kTakeAway{"UPDATE partition SET token = token + 1 WHERE id = $1"};
 constexpr Sql kDelete{"DELETE FROM partition WHERE id = $1"};
 constexpr Sql kLoad{
     "SELECT" QUERN_PARTITION_COLUMNS
@@ -307,7 +306,6 @@ Result<std::int64_t> requeue_items(Tx& tx, PartitionId id, const std::string& it
 Result<bool> delete_some(Tx& tx, PartitionId id) {
   LockedPartitions& locked = LockedPartitions::of(tx);
   if (locked.find(id) == nullptr) return true;
-  TRY(tx.exec(kTakeAway, id));
   TRY_ASSIGN(const Rows items, tx.query(kDeleteItems, id, kItemsPerDelete));
   TRY_ASSIGN(const std::int64_t events, tx.exec(kDeleteEvents, id, kItemsPerDelete));
   if (items.empty() && events == 0) {

@@ -24,14 +24,14 @@ constexpr std::int64_t kExpiredAtOnce = 1000;
 constexpr Sql kFinish{
     "UPDATE item SET version = version + 1, status = $2, gate = $3, due_us = $4, retry_count = $5,"
     " steps = $6, calls = calls - $7, errors = coalesce($8, errors), updated_us = $9"
-    " WHERE id = $1 AND status = 2 RETURNING id",
+    " WHERE id = $1 AND status = 2 AND version = $10 RETURNING id",
     "UPDATE item AS i SET version = i.version + 1, status = w.status, gate = w.gate,"
     " due_us = w.due_us, retry_count = w.retry_count, steps = w.steps,"
     " calls = i.calls - w.uncounted, errors = coalesce(w.errors, i.errors),"
     " updated_us = w.now_us FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],"
-    " $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::bigint[])"
-    " AS w (id, status, gate, due_us, retry_count, steps, uncounted, errors, now_us)"
-    " WHERE i.id = w.id AND i.status = 2 RETURNING i.id"};
+    " $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::bigint[], $10::bigint[])"
+    " AS w (id, status, gate, due_us, retry_count, steps, uncounted, errors, now_us, version)"
+    " WHERE i.id = w.id AND i.status = 2 AND i.version = w.version RETURNING i.id"};
 constexpr Sql kSetData{
     "UPDATE item SET data = $2 WHERE id = $1",
     "UPDATE item AS i SET data = w.data FROM unnest($1::bigint[], $2::bytea[]) AS w (id, data)"
@@ -50,7 +50,7 @@ constexpr Sql kNextDelayed{
     " AND i.status = 5) FROM unnest($1::bigint[]) AS w (partition)"};
 #define QUERN_TAKEN                                                                         \
   " RETURNING item.id, item.partition, item.name, item.gate, item.retry_count, item.calls," \
-  " item.steps, item.errors, item.data, item.limit_key, item.priority, item.due_us"
+  " item.steps, item.errors, item.data, item.limit_key, item.priority, item.due_us, item.version"
 constexpr Sql kTake{
     "UPDATE item SET status = 2, version = version + 1, calls = calls + 1, updated_us = $4"
     " WHERE id IN (SELECT id FROM item WHERE partition = $1 AND status = 1 AND status < 4"
@@ -87,7 +87,6 @@ class Turning {
 
  private:
   Result<> finish();
-  Result<> store_results(const Bulk& results, const Bulk& data);
   Result<> run_effects();
   void count(const Turn& turn, const Finished& finished);
   Result<> promote();
@@ -118,24 +117,20 @@ Result<> Turning::finish() {
     for (const Finished& f : turn.finished) {
       const std::int64_t due_us = f.status == Status::Complete ? expiry_us : now_us_ + f.delay_us;
       results.add(f.id, static_cast<std::int64_t>(f.status), f.gate, due_us, f.retry_count, f.steps,
-                  f.counted ? 0 : 1, f.errors, now_us_);
+                  f.counted ? 0 : 1, f.errors, now_us_, f.version);
+    }
+  }
+  TRY_ASSIGN(const Rows rows, tx_.bulk(kFinish, results));
+  for (const Row row : rows) stored_.insert(row.get<ItemId>(0));
+  for (const Turn& turn : batch_) {
+    for (const Finished& f : turn.finished) {
+      if (!stored_.contains(f.id)) continue;
+      count(turn, f);
       if (f.data) data.add(f.id, store::Bytes(std::as_bytes(std::span(*f.data))));
     }
   }
-  TRY(store_results(results, data));
-  for (const Turn& turn : batch_) {
-    for (const Finished& f : turn.finished) {
-      if (stored_.contains(f.id)) count(turn, f);
-    }
-  }
-  return run_effects();
-}
-
-Result<> Turning::store_results(const Bulk& results, const Bulk& data) {
-  TRY_ASSIGN(const Rows rows, tx_.bulk(kFinish, results));
-  for (const Row row : rows) stored_.insert(row.get<ItemId>(0));
   TRY(tx_.bulk(kSetData, data));
-  return {};
+  return run_effects();
 }
 
 void Turning::count(const Turn& turn, const Finished& f) {
@@ -214,9 +209,9 @@ Result<> Turning::take() {
   for (const std::size_t i : order) {
     const Row row = rows[i];
     taken_[row.get<PartitionId>(1)].push_back(
-        {row.get<ItemId>(0), row.get<std::string>(2), row.get<std::int64_t>(3),
-         row.get<std::int64_t>(4), row.get<std::int64_t>(5), row.get<std::int64_t>(6),
-         row.get<std::string>(7), row.get<std::string>(8),
+        {row.get<ItemId>(0), row.get<std::string>(2), row.get<std::int64_t>(12),
+         row.get<std::int64_t>(3), row.get<std::int64_t>(4), row.get<std::int64_t>(5),
+         row.get<std::int64_t>(6), row.get<std::string>(7), row.get<std::string>(8),
          row.get<std::optional<std::string>>(9).value_or("")});
   }
   return {};
@@ -253,6 +248,11 @@ Result<> Turning::decide_one(Partition& partition, std::optional<std::int64_t> a
   }
   if (partition.failed_items > 0) {
     // Nothing can run before somebody requeues or deletes what failed.
+    if (partition.status != Status::Failed) {
+      partition.status = Status::Failed;
+      partition.version += 1;
+      locked_.note(partition.id, "partition.failed", {}, partition.gate);
+    }
     partition.ready_us.reset();
     partition.owner.reset();
     return {};

@@ -21,6 +21,7 @@ namespace quern::queue {
 struct Taken {
   ItemId id;
   std::string name;
+  std::int64_t version = 0;
   std::int64_t gate = 0;
   std::int64_t retry_count = 0;
   std::int64_t calls = 0;  // with this one
@@ -33,6 +34,7 @@ struct Taken {
 // What becomes of a taken item. Made by queue/outcome.h.
 struct Finished {
   ItemId id;
+  std::int64_t version = 0;          // that it had when it was taken: a result is stored once
   Status status = Status::Complete;  // Available, Delayed, Failed or Complete
   std::int64_t gate = 0;
   std::int64_t delay_us = 0;  // of Delayed

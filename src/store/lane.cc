@@ -183,8 +183,11 @@ Lane::Batch Lane::take() {
     std::unique_lock lock(mutex_);
     wait_for_work(lock);
     while (!queue_.empty() && batch.size() < options_.batch_ops_max) {
+      const bool alone = queue_.front()->alone;
+      if (alone && !batch.empty()) break;
       batch.push_back(std::move(queue_.front()));
       queue_.pop_front();
+      if (alone) break;
     }
     queued_ = queue_.size();
     busy_ = !batch.empty();

@@ -50,6 +50,7 @@ class Operation {
 
   std::int64_t submitted_us = 0;  // monotonic; set by the lane
   Fence fence;                    // set when it is made
+  bool alone = false;             // likewise: it has a transaction of its own
 
  private:
   const OperationKind* kind_;
@@ -82,7 +83,25 @@ struct Fenced {
 template <class Function>
 Fenced(Fence, Function) -> Fenced<Function>;
 
+// A closure that changes rows which others of its batch might have locked: it runs alone. What the
+// guard read at the start of a batch would be wrong after it.
+template <class Function>
+struct Alone {
+  Function function;
+
+  static constexpr bool kAlone = true;
+  auto operator()(Tx& tx) { return function(tx); }
+};
+template <class Function>
+Alone(Function) -> Alone<Function>;
+
 namespace internal {
+
+template <class Op>
+constexpr bool is_alone() {
+  if constexpr (requires { Op::kAlone; }) return Op::kAlone;
+  return false;
+}
 
 template <class Op>
 Fence fence_of(const Op& op) {
@@ -178,6 +197,7 @@ auto make_operation(Function function,
   auto operation =
       std::make_unique<internal::Closure<T, Function>>(std::move(function), std::move(done));
   operation->fence = fence;
+  operation->alone = internal::is_alone<Function>();
   return operation;
 }
 

@@ -220,6 +220,22 @@ TEST_P(PartitionTest, FailedItemsAreRequeued) {
   EXPECT_EQ(post(mail_ + "/requeue", R"({"item":"a"})").status, 409) << "it has not failed";
 }
 
+TEST_P(PartitionTest, MoreFailedItemsThanAPageHoldsAreRequeuedByOneRequest) {
+  std::atomic<bool> healthy = false;
+  const support::ScriptedHandler handler([&healthy](const support::HandlerCall&) {
+    return healthy ? support::answer(R"({"done":true})")
+                   : support::answer(R"({"error":{"message":"no","no_retry":true}})");
+  });
+  ASSERT_EQ(put(mail_, with_handler(handler, R"(,"concurrency":200)")).status, 201);
+  std::string lines;
+  for (int i = 0; i < 1100; ++i) lines += fmt::format("{{\"item\":\"i{}\"}}\n", i);
+  ASSERT_EQ(post(mail_ + "/items", lines).status, 200);
+  ASSERT_TRUE(becomes(mail_, "failed", "1100"));
+  healthy = true;
+  EXPECT_EQ(post(mail_ + "/requeue").body, R"({"requeued":1100})");
+  EXPECT_TRUE(becomes(mail_, "complete", "1100"));
+}
+
 TEST_P(PartitionTest, EventsTellWhatHappenedInOrder) {
   const support::ScriptedHandler handler(finish);
   ASSERT_EQ(put(mail_, with_handler(handler, R"(,"auto_close":true)")).status, 201);

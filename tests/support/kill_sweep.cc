@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -116,6 +117,16 @@ Result<Ran> World::run_to_end(const ProgramOptions& options, std::chrono::millis
 int World::starts() const {
   const std::scoped_lock lock(mutex_);
   return static_cast<int>(programs_.size());
+}
+
+bool World::kill_pending() const {
+  const bool ordered = std::any_of(armed_.begin(), armed_.end(), [](const auto& variable) {
+    return variable.first == kCrashVariable;
+  });
+  if (!ordered) return false;
+  const std::scoped_lock lock(mutex_);
+  const auto armed = static_cast<std::size_t>(armed_start_);
+  return programs_.size() < armed || !programs_[armed - 1]->has_ended();
 }
 
 void World::signal_current(int number) const {

@@ -47,6 +47,9 @@ class World {
   Result<Ran> run_to_end(const ProgramOptions& options,
                          std::chrono::milliseconds longest = kProgramPatience);
   int starts() const;
+  // Whether a start was ordered to die and has not yet. A program that writes by the clock, too,
+  // may come to the ordered instant later than the calm run did: then give it more to do.
+  bool kill_pending() const;
 
  private:
   friend class Sweep;

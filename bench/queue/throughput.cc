@@ -1,0 +1,115 @@
+// Items per second from the first put to the last completion, with puts going on beside the work.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "bench/queue/child.h"
+#include "bench/queue/plan.h"
+#include "bench/queue/raw.h"
+#include "bench/queue/rig.h"
+
+namespace quern::bench {
+namespace {
+
+constexpr char kGroup[] = "100 at a time";
+constexpr char kSingle[] = "one a commit";
+
+struct Case {
+  Store store = Store::Sqlite;
+  int owners = 1;
+  int at_once = 1;  // items of a put, and running at once in a partition
+  std::int64_t items = 0;
+
+  std::string name() const {
+    return fmt::format("{}, {} owners", at_once == 1 ? kSingle : kGroup, owners);
+  }
+  // SQLite has one writer, whoever owns.
+  std::string raw_name() const {
+    const int connections = store == Store::Sqlite ? 1 : owners;
+    return fmt::format("raw {}, {} connections", at_once == 1 ? kSingle : kGroup, connections);
+  }
+  std::size_t batch_ops_max() const { return at_once == 1 ? 1 : 512; }
+};
+
+class Owners {
+ public:
+  // On SQLite engines of this process, on PostgreSQL processes.
+  Owners(Rig& rig, const Case& one, const std::string& url) {
+    for (int i = 0; i < one.owners; ++i) {
+      if (one.store == Store::Postgres) {
+        processes_.push_back(start_owner({.url = url, .batch_ops_max = one.batch_ops_max()}));
+      } else {
+        rig.start_engine({{kBenchKind, queue::make_processor([](const queue::Work&) {
+                             return queue::Outcome::complete();
+                           })}},
+                         {});
+      }
+    }
+    wait_until([&] { return rig.owners() == one.owners; });
+  }
+
+ private:
+  std::vector<std::unique_ptr<support::Program>> processes_;
+};
+
+double run_case(Stores& stores, const Case& one) {
+  const std::string url = fresh_url(stores, one.store);
+  // One connection commits one item at a time, so as many put as work.
+  const int lanes = one.at_once == 1 ? one.owners : 2;
+  Rig rig({.url = url, .lanes = lanes, .batch_ops_max = one.batch_ops_max()});
+  const Owners owners(rig, one, url);
+  PutPlan puts;
+  puts.items = one.items;
+  puts.per_put = one.at_once;
+  queue::PartitionConfig config;
+  config.kind = kBenchKind;
+  config.concurrency = one.at_once;
+  for (int i = 0; i < one.owners; ++i) {
+    puts.partitions.push_back(rig.make(fmt::format("p{}", i), config));
+  }
+  wait_until([&] { return rig.holding_owners() == one.owners; });
+  rig.find_holders();
+  const Instant begin = now();
+  put_all(rig, puts);
+  wait_until([&] { return rig.complete_items() == one.items; });
+  return static_cast<double>(one.items) / seconds_since(begin);
+}
+
+double run_raw(Stores& stores, const Case& one) {
+  const RawLoad load{static_cast<int>(one.items), one.at_once, one.owners};
+  if (one.store == Store::Postgres) return raw_postgres(stores.fresh_postgres(), load);
+  const std::string url = stores.fresh_sqlite();
+  return raw_sqlite(url.substr(url.find(':') + 1), load);
+}
+
+}  // namespace
+
+void measure_throughput(Stores& stores, const Plan& plan, const Report& report) {
+  std::vector<Case> cases;
+  for (const Store store : {Store::Sqlite, Store::Postgres}) {
+    for (const int at_once : {1, 100}) {
+      for (const int owners : plan.owners) {
+        cases.push_back({store, owners, at_once, at_once == 1 ? plan.singles : plan.hundreds});
+      }
+    }
+  }
+  std::map<std::string, std::vector<double>> rates;
+  const auto key = [](const Case& one, const std::string& name) {
+    return name_of(one.store) + name;
+  };
+  for (int round = 0; round < plan.rounds; ++round) {
+    for (const Case& one : cases) {
+      auto& raw = rates[key(one, one.raw_name())];
+      if (raw.size() <= static_cast<std::size_t>(round)) raw.push_back(run_raw(stores, one));
+      rates[key(one, one.name())].push_back(run_case(stores, one));
+    }
+  }
+  for (const Case& one : cases) {
+    const double raw = percentile(rates[key(one, one.raw_name())], 0.5);
+    const double rate = percentile(rates[key(one, one.name())], 0.5);
+    report.add({name_of(one.store), one.raw_name(), raw, "rows/s", {}, {}});
+    report.add({name_of(one.store), one.name(), rate, "items/s", "raw", rate / raw});
+  }
+}
+
+}  // namespace quern::bench

@@ -1,0 +1,233 @@
+// Goal: an owner that was paused for longer than its lease writes nothing any more for what another
+// one has taken over. Method: two servers on one PostgreSQL; the first is stopped (SIGSTOP) at an
+// instant between the first statement of a batch and its COMMIT, or at any; the second takes over;
+// the first goes on (SIGCONT). The proof is in the data: the events of the partition carry the
+// token of whoever wrote them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <thread>
+
+#include "base/crash.h"
+#include "crash/resumes.h"
+#include "io/file.h"
+#include "support/postgres.h"
+#include "support/temp_folder.h"
+
+namespace quern::crash {
+namespace {
+
+using support::Output;
+using support::Program;
+using support::Ran;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr char kLost[] = "quern_engine_lost_total";
+constexpr char kShortLease[] = "2";  // seconds
+constexpr char kLongLease[] = "60";
+
+// Whether all of a process stands still.
+bool is_stopped(pid_t pid) {
+  const auto stat = io::read_file(fmt::format("/proc/{}/stat", pid), 4096);
+  if (!stat.ok()) return false;
+  const std::size_t name_end = stat->rfind(')');
+  return stat->compare(name_end, 3, ") T") == 0;
+}
+
+struct Server {
+  std::unique_ptr<Program> program;
+  std::unique_ptr<Api> api;
+};
+
+class PausedOwnerTest : public testing::Test {
+ protected:
+  void SetUp() override { make_work(/*slow_ms=*/0); }
+
+  // Puts the work into a database of its own, without a server: nobody works on it yet.
+  void make_work(int slow_ms) {
+    folder_ = std::make_unique<support::TempFolder>();
+    database_ = support::Postgres::shared().create_database();
+    auto handler = ResumeHandler::start(folder_->path(), slow_ms);
+    CHECK_OK(handler);
+    handler_ = *std::move(handler);
+    const auto lines = resume_lines(kResumesMax);
+    CHECK_OK(lines);
+    const std::filesystem::path file = *folder_ / "lines";
+    CHECK_OK(io::write_file_durably(file, fmt::format("{}", fmt::join(*lines, ""))));
+    run({"item", "put", "jobs", "--lines", file.string()});
+    run({"partition", "put", "jobs", "--handler", handler_->address(), "--auto-close", "--seal",
+         "--concurrency", "2", "--max-retries", "-1", "--backoff", "20"});
+  }
+  void run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--log-level", "warn"});
+    const auto ran = support::run_program(options("alone", std::move(arguments)));
+    CHECK_OK(ran);
+    ASSERT_TRUE(ran->status.exited_with(0)) << ran->standard_error;
+  }
+  support::ProgramOptions options(const std::string& name, std::vector<std::string> arguments) {
+    return {"quern",
+            std::move(arguments),
+            {{"QUERN_DATA", (*folder_ / name).string()}, {"QUERN_DB", database_}},
+            {}};
+  }
+  // With an order of its own: see base/crash.h.
+  Server serve(const std::string& name, const char* lease, const std::string& order = "") {
+    support::ProgramOptions how =
+        options(name, {"serve", "--listen", "127.0.0.1:0", "--lease", lease, "--scan", "50"});
+    if (!order.empty()) how.environment.emplace_back(kCrashVariable, order);
+    how.environment.emplace_back(kCrashLogVariable, log_of(name).string());
+    auto program = Program::start(how);
+    CHECK_OK(program);
+    const auto line = (*program)->wait_for_line(Output::Standard, "http://");
+    CHECK_OK(line);
+    return {*std::move(program), std::make_unique<Api>(line->substr(line->find("http://")))};
+  }
+  std::filesystem::path log_of(const std::string& name) { return *folder_ / (name + ".crash_log"); }
+  std::string last_logged(const std::string& name) {
+    const auto log = io::read_file(log_of(name), 1 << 24);
+    CHECK_OK(log);
+    const std::size_t end = log->find_last_not_of('\n');
+    const std::size_t begin = log->rfind('\n', end);
+    return log->substr(begin + 1, end - begin);
+  }
+
+  static std::string field(Api& api, const std::string& target, std::string_view name) {
+    const auto found = api.load(target);
+    if (!found.ok()) return found.error().message();
+    const boost::json::value& value = found->at(name);
+    return value.is_string() ? std::string(value.get_string()) : boost::json::serialize(value);
+  }
+  static bool completes(Api& api, const std::string& target = kJobs) {
+    return eventually([&] { return field(api, target, "status") == "complete"; });
+  }
+  static Checked events(Api& api) {
+    auto checked = check_events(api);
+    CHECK_OK(checked);
+    return *std::move(checked);
+  }
+  // All that is stored of the partition, times and versions too.
+  static std::string rows(Api& api) {
+    std::string all;
+    for (const char* part : {"", "/items?limit=1000", "/events?limit=1000"}) {
+      const auto answer = api.send(net::Method::Get, std::string(kJobs) + part);
+      CHECK_OK(answer);
+      all += answer->body + "\n";
+    }
+    return all;
+  }
+  void expect_whole_story(Api& api) {
+    const auto story = story_of(api);
+    const auto effects = handler_->effects();
+    ASSERT_TRUE(story.ok() && effects.ok());
+    EXPECT_THAT(*story, HasSubstr("status complete\ngate 2\n"));
+    EXPECT_THAT(*story, HasSubstr("\ngates 1 2 \n"));
+    EXPECT_THAT(*effects, Not(HasSubstr("VIOLATION")));
+    EXPECT_EQ(std::count(effects->begin(), effects->end(), '\n'), 3 * kResumesMax) << *effects;
+    EXPECT_EQ(events(api).faults, "");
+  }
+  // It has a new life: what is put now is worked on.
+  void expect_works_on(Server& server) {
+    const std::string partition = "/api/v1/partitions/later";
+    const auto put = server.api->send(net::Method::Put, partition, jobs_fields(*handler_, 1));
+    ASSERT_TRUE(put.ok() && put->status < 300);
+    const auto item =
+        server.api->send(net::Method::Put, partition + "/items/one?gate=2", R"({"rank":1})");
+    ASSERT_TRUE(item.ok() && item->status < 300);
+    EXPECT_TRUE(completes(*server.api, partition));
+  }
+
+  std::unique_ptr<support::TempFolder> folder_;
+  std::string database_;
+  std::unique_ptr<ResumeHandler> handler_;
+};
+
+struct Instant {
+  const char* name;
+  const char* order;
+  const char* logged;  // the last thing that it did
+};
+
+class PausedAtTest : public PausedOwnerTest, public testing::WithParamInterface<Instant> {};
+
+TEST_P(PausedAtTest, C5_AnOwnerThatWasPausedBeyondItsLeaseWritesNothing) {
+  Server paused = serve("paused", kShortLease, GetParam().order);
+  ASSERT_TRUE(eventually([&] { return is_stopped(paused.program->pid()); }));
+  EXPECT_THAT(last_logged("paused"), HasSubstr(GetParam().logged));
+
+  Server other = serve("other", kShortLease);
+  ASSERT_TRUE(completes(*other.api)) << rows(*other.api);
+  const Checked taken_over = events(*other.api);
+  EXPECT_GE(taken_over.tokens.size(), 2U) << "both have written, one after the other";
+  const std::string before = rows(*other.api);
+
+  ASSERT_TRUE(paused.program->signal(SIGCONT).ok());
+  EXPECT_TRUE(eventually([&] { return paused.api->metric(kLost) >= 1; }))
+      << paused.program->text(Output::Error);
+  EXPECT_EQ(rows(*other.api), before) << "it wrote for what was another's";
+  ASSERT_TRUE(other.program->signal(SIGTERM).ok());
+  EXPECT_TRUE(other.program->wait()->exited_with(0));
+  expect_works_on(paused);
+  EXPECT_EQ(rows(*paused.api), before);
+  expect_whole_story(*paused.api);
+}
+
+// Before the claim the partition has token 0; events of puts have it, too.
+INSTANTIATE_TEST_SUITE_P(
+    Instants, PausedAtTest,
+    testing::Values(
+        Instant{"AfterTheFirstStatement", "point:store.batch.locked:3:stop", "store.batch.locked"},
+        Instant{"WithItemsTaken", "point:queue.turn.taken:6:stop", "queue.turn.taken"},
+        Instant{"WithTheUnitApplied", "point:store.batch.unit_applied:9:stop",
+                "store.batch.unit_applied"},
+        Instant{"WithAGateOpened", "point:queue.gate.opened:1:stop", "queue.gate.opened"},
+        Instant{"BeforeTheCommit", "point:store.batch.flushed:7:stop", "store.batch.flushed"},
+        Instant{"InTheCommit", "write:12:before:stop", "commit batch"},
+        Instant{"AfterTheCommit", "write:14:after:stop", "commit batch"}),
+    [](const testing::TestParamInfo<Instant>& info) { return std::string(info.param.name); });
+
+// From outside, and it goes on while the other one is in the middle of the work.
+TEST_F(PausedOwnerTest, C5_APauseAtAnyInstantWhileTheOtherIsAtWorkChangesNothing) {
+  const std::uint64_t seed = 20261118;
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 3; ++round) {
+    make_work(/*slow_ms=*/40);
+    Server paused = serve("paused", kShortLease);
+    ASSERT_TRUE(eventually([&] { return paused.api->metric("quern_engine_taken_total") > 0; }));
+    const auto instant = std::chrono::milliseconds(random() % 400);
+    std::this_thread::sleep_for(instant);
+    ASSERT_TRUE(paused.program->signal(SIGSTOP).ok());
+    Server other = serve("other", kShortLease);
+    ASSERT_TRUE(eventually([&] {
+      return other.api->metric("quern_engine_completed_total") > 0 ||
+             other.api->metric("quern_engine_moved_total") > 0;
+    }));
+    ASSERT_TRUE(paused.program->signal(SIGCONT).ok());
+    ASSERT_TRUE(completes(*other.api)) << rows(*other.api);
+    EXPECT_TRUE(eventually([&] { return paused.api->metric(kLost) >= 1; }))
+        << "seed " << seed << ", round " << round << "\n"
+        << paused.program->text(Output::Error);
+    expect_works_on(paused);
+    expect_whole_story(*other.api);
+  }
+}
+
+// A transaction that was stopped in its middle goes on, too.
+TEST_F(PausedOwnerTest, APauseThatEndsBeforeTheLeaseDoesLosesNothing) {
+  Server paused = serve("paused", kLongLease, "point:store.batch.flushed:5:stop");
+  ASSERT_TRUE(eventually([&] { return is_stopped(paused.program->pid()); }));
+  Server other = serve("other", kLongLease);
+  // For a few scans of the other one.
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  ASSERT_TRUE(paused.program->signal(SIGCONT).ok());
+  ASSERT_TRUE(completes(*other.api)) << rows(*other.api);
+  EXPECT_EQ(paused.api->metric(kLost), 0);
+  EXPECT_EQ(paused.api->metric("quern_engine_completed_total"), kResumesMax);
+  EXPECT_EQ(other.api->metric("quern_engine_taken_total"), 0);
+  EXPECT_THAT(rows(*other.api), Not(HasSubstr(R"("interruptions":1)")));
+  expect_whole_story(*other.api);
+}
+
+}  // namespace
+}  // namespace quern::crash

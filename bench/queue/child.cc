@@ -52,6 +52,7 @@ int run_owner(const OwnerOptions& options) {
     done = *ended;
   }
   queue::EngineOptions engine{.lease_ms = options.lease_ms, .scan_ms = options.scan_ms};
+  engine.in_flight_per_handler_max = kInFlightMax;
   engine.name = fmt::format("bench-{}", ::getpid());
   rig.start_engine({{kBenchKind, make_work(options.work)}}, engine);
   say("working");

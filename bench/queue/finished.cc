@@ -43,7 +43,7 @@ struct Measured {
 };
 
 void start_and_hold(Rig& rig, const std::shared_ptr<queue::Processor>& processor) {
-  rig.start_engine({{kBenchKind, processor}}, {});
+  rig.start_engine({{kBenchKind, processor}}, {.in_flight_per_handler_max = kInFlightMax});
   wait_until([&] { return rig.holding_owners() == 1; });
 }
 

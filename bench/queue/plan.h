@@ -13,6 +13,7 @@ namespace quern::bench {
 
 struct Plan {
   int rounds = 3;
+  std::string only;  // of the throughput's cases, those whose names contain it
   std::vector<int> owners = {1, 8, 64};
   std::int64_t singles = 3000;     // items of a case with one item a commit
   std::int64_t hundreds = 40'000;  // ... with a hundred

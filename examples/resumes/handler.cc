@@ -10,6 +10,9 @@
 //
 // Quern may call it twice for the same step (a process died before the answer was stored). Both
 // calls have the same Idempotency-Key; the second one does nothing and gets the same answer.
+//
+// With --lines it makes the items instead: a JSON line for each file, as `quern item put --lines`
+// takes them.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -17,7 +20,9 @@
 #include <boost/json.hpp>
 #include <cctype>
 #include <cstdio>
+#include <filesystem>
 
+#include "io/file.h"
 #include "net/head_parser.h"
 #include "net/loop.h"
 #include "net/server.h"
@@ -50,6 +55,7 @@ struct Options {
   std::string listen = "127.0.0.1:0";
   std::string effects;
   std::int64_t slow_ms = 0;
+  std::vector<std::string> lines;  // files; instead of serving
 };
 
 struct Handler {
@@ -204,6 +210,17 @@ Result<> serve(const Options& options) {
   return {};
 }
 
+Result<> print_lines(const Options& options) {
+  for (const std::string& path : options.lines) {
+    TRY_ASSIGN(const std::string text, quern::io::read_file(path, kBodyBytesMax));
+    const json::object data{{"resume", text}, {"of", options.lines.size()}};
+    const json::object item{{"item", std::filesystem::path(path).stem().string()}, {"data", data}};
+    std::printf("%s\n", json::serialize(item).c_str());
+  }
+  if (std::fflush(stdout) == 0) return {};
+  return Error{Errc::Unavailable, "the lines could not be written"};
+}
+
 }  // namespace
 }  // namespace resumes
 
@@ -212,11 +229,20 @@ int main(int argc, char** argv) {
   CLI::App app("The handler of the résumé example: classifies, ranks and answers résumés.");
   app.add_option("--listen", options.listen, "HOST:PORT; port 0 takes a free one")
       ->capture_default_str();
-  app.add_option("--effects", options.effects, "The file that keeps what was done")->required();
+  CLI::Option* effects =
+      app.add_option("--effects", options.effects, "The file that keeps what was done");
   app.add_option("--slow-ms", options.slow_ms, "How long each call takes")->capture_default_str();
+  app.add_option("--lines", options.lines, "Print the items of these résumés instead of serving")
+      ->type_name("FILE")
+      ->excludes(effects);
   CLI11_PARSE(app, argc, argv);
-  const quern::Result<> served = resumes::serve(options);
-  if (served.ok()) return 0;
-  std::fprintf(stderr, "%s\n", served.error().message().c_str());
+  if (options.effects.empty() && options.lines.empty()) {
+    std::fprintf(stderr, "one of --effects and --lines is needed\n");
+    return 2;
+  }
+  const quern::Result<> done =
+      options.lines.empty() ? resumes::serve(options) : resumes::print_lines(options);
+  if (done.ok()) return 0;
+  std::fprintf(stderr, "%s\n", done.error().message().c_str());
   return 3;
 }

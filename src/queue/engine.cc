@@ -136,6 +136,9 @@ std::int64_t Engine::Core::room_for(const Hold& hold) const {
   const auto ending = static_cast<std::int64_t>(hold.finished.size());
   std::int64_t room = hold.partition.config.concurrency - (running - ending);
   room = std::min(room, options_.in_flight_max - slots_used_ + ending);
+  const auto same = slots_by_handler_.find(hold.partition.config.handler);
+  const std::int64_t of_handler = same == slots_by_handler_.end() ? 0 : same->second;
+  room = std::min(room, options_.in_flight_per_handler_max - of_handler + ending);
   const std::int64_t item_bytes = hold.partition.item_bytes_max;
   if (item_bytes > 0) {
     const std::int64_t fit = (options_.in_flight_bytes_max - bytes_used_) / item_bytes;
@@ -159,8 +162,7 @@ void Engine::Core::send_turn(Hold& hold, std::int64_t room) {
   hold.turning = true;
   hold.again = false;
   hold.room = room;
-  slots_used_ += room;
-  bytes_used_ += room * hold.partition.item_bytes_max;
+  use(hold, room, room * hold.partition.item_bytes_max);
   submit(loop_, writer_.lane(lane_of(turn.partition)), std::move(turn),
          [self = shared_from_this(), id = hold.partition.id, token = hold.partition.token](
              Result<Turned> turned) { self->on_turned(id, token, std::move(turned)); });
@@ -172,11 +174,11 @@ void Engine::Core::on_turned(PartitionId id, std::int64_t token, Result<Turned> 
   Hold& hold = found->second;
   hold.turning = false;
   const std::int64_t room = std::exchange(hold.room, 0);
-  free_slots(room, room * hold.partition.item_bytes_max);
+  give_back(hold, room, room * hold.partition.item_bytes_max);
   if (!turned.ok()) return on_turn_failed(found, turned.error());
   settle_sent(hold);
   hold.singly = hold.singly && !hold.finished.empty();
-  hold.partition = std::move(turned->partition);
+  adopt(hold, std::move(turned->partition));
   if (turned->orphans) return release(id);
   const auto taken = static_cast<std::int64_t>(turned->taken.size());
   for (Taken& item : turned->taken) dispatch(hold, std::move(item));
@@ -192,11 +194,23 @@ void Engine::Core::on_turned(PartitionId id, std::int64_t token, Result<Turned> 
   }
 }
 
+// Its handler may have been changed by its user; slots are counted under the new one then.
+void Engine::Core::adopt(Hold& hold, Partition partition) {
+  const auto running = static_cast<std::int64_t>(hold.running.size());
+  const bool moved = partition.config.handler != hold.partition.config.handler;
+  if (moved && running > 0) {
+    give_back(hold, running, 0);
+    hold.partition = std::move(partition);
+    return use(hold, running, 0);
+  }
+  hold.partition = std::move(partition);
+}
+
 // What was stored is done with.
 void Engine::Core::settle_sent(Hold& hold) {
   std::int64_t slots = 0;
   std::int64_t bytes = 0;
-  const std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
   for (const Finished& finished : hold.sent) {
     const auto running = hold.running.find(finished.id);
     if (running == hold.running.end()) continue;
@@ -208,9 +222,9 @@ void Engine::Core::settle_sent(Hold& hold) {
     if (finished.status == Status::Available) ++stats_.moved;
     hold.running.erase(running);
   }
+  lock.unlock();
   hold.sent.clear();
-  slots_used_ -= slots;
-  bytes_used_ -= bytes;
+  give_back(hold, slots, bytes);
   in_flight_ -= slots;
   if (stopping_) drained_.notify_all();
 }
@@ -242,9 +256,8 @@ void Engine::Core::on_turn_failed(Holds::iterator found, const Error& error) {
 
 void Engine::Core::dispatch(Hold& hold, Taken taken) {
   const ItemId item = taken.id;
-  slots_used_ += 1;
+  use(hold, 1, size_of(taken));
   ++in_flight_;
-  bytes_used_ += size_of(taken);
   {
     const std::scoped_lock lock(mutex_);
     ++stats_.taken;
@@ -308,7 +321,7 @@ void Engine::Core::on_answer(PartitionId id, std::int64_t token, ItemId item, Ou
     hold.running.erase(running);
     hold.leaving = true;
     --in_flight_;
-    free_slots(1, bytes);
+    give_back(hold, 1, bytes);
     drained_.notify_all();
     return post_pump(hold);
   }
@@ -318,21 +331,39 @@ void Engine::Core::on_answer(PartitionId id, std::int64_t token, ItemId item, Ou
   post_pump(hold);
 }
 
-void Engine::Core::free_slots(std::int64_t slots, std::int64_t bytes) {
-  slots_used_ -= slots;
-  bytes_used_ -= bytes;
-  if (slots > 0) feed();
+void Engine::Core::use(const Hold& hold, std::int64_t slots, std::int64_t bytes) {
+  if (slots == 0) return;
+  slots_used_ += slots;
+  bytes_used_ += bytes;
+  slots_by_handler_[hold.partition.config.handler] += slots;
 }
 
-// Those that found no slot take their turns in order of asking.
+void Engine::Core::give_back(const Hold& hold, std::int64_t slots, std::int64_t bytes) {
+  if (slots == 0) return;
+  if (slots == 0) return;  // nothing is counted for its handler then
+  slots_used_ -= slots;
+  bytes_used_ -= bytes;
+  const auto of_handler = slots_by_handler_.find(hold.partition.config.handler);
+  CHECK(of_handler != slots_by_handler_.end());
+  of_handler->second -= slots;
+  if (of_handler->second == 0) slots_by_handler_.erase(of_handler);
+  CHECK(slots_used_ >= 0 && bytes_used_ >= 0);
+  feed();
+}
+
+// Of those that found no slot, the first one that would find one now has its turn.
 void Engine::Core::feed() {
-  if (starving_.empty() || slots_used_ >= options_.in_flight_max) return;
-  const PartitionId id = starving_.front();
-  starving_.pop_front();
-  const auto hold = holds_.find(id);
-  if (hold == holds_.end()) return feed();
-  hold->second.starving = false;
-  post_pump(hold->second);
+  for (auto waiting = starving_.begin(); waiting != starving_.end();) {
+    const auto hold = holds_.find(*waiting);
+    if (hold != holds_.end() && room_for(hold->second) == 0) {
+      ++waiting;
+      continue;
+    }
+    waiting = starving_.erase(waiting);
+    if (hold == holds_.end()) continue;
+    hold->second.starving = false;
+    return post_pump(hold->second);
+  }
 }
 
 bool Engine::Core::quiet() const {

@@ -2,9 +2,10 @@
 // stores the outcomes and moves on; it renews, rebalances and, on a clean stop, gives everything
 // back.
 //
-// Bounds: at most held_max partitions, in_flight_max items and in_flight_bytes_max of their bytes
-// are in memory; the rest are rows. Statements per second when idle do not depend on the number of
-// partitions. A renewal has a thread of its own, so no work can hold it up.
+// Bounds: at most held_max partitions, in_flight_max items (of one handler
+// in_flight_per_handler_max) and in_flight_bytes_max of their bytes are in memory; the rest are
+// rows. Statements per second when idle do not depend on the number of partitions. A renewal has a
+// thread of its own, so no work can hold it up.
 //
 // Threads: the loop's, except poke() and stats(). Lifetime: stop() before the loop ends.
 #pragma once
@@ -25,6 +26,7 @@ struct EngineOptions {
   std::int64_t scan_ms = 1000;
   std::int64_t held_max = 1000;
   std::int64_t in_flight_max = 256;
+  std::int64_t in_flight_per_handler_max = 64;  // a handler that hangs must not hold up the others
   std::int64_t in_flight_bytes_max = 128 * 1024 * 1024;
   std::string name;  // of the owner; random where empty
 };

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
+#include <list>
 #include <map>
 #include <mutex>
 #include <random>
@@ -76,12 +76,14 @@ class Engine::Core : public std::enable_shared_from_this<Engine::Core> {
   void send_turn(Hold& hold, std::int64_t room);
   void on_turned(PartitionId id, std::int64_t token, Result<Turned> turned);
   void on_turn_failed(Holds::iterator hold, const Error& error);
+  void adopt(Hold& hold, Partition partition);
   void settle_sent(Hold& hold);
   void dispatch(Hold& hold, Taken taken);
   void acquire(Hold& hold, Taken taken);
   void process(PartitionId id, std::int64_t token, ItemId item);
   void on_answer(PartitionId id, std::int64_t token, ItemId item, Outcome outcome);
-  void free_slots(std::int64_t slots, std::int64_t bytes);
+  void use(const Hold& hold, std::int64_t slots, std::int64_t bytes);
+  void give_back(const Hold& hold, std::int64_t slots, std::int64_t bytes);
   void feed();
   bool quiet() const;
   void abandon_running();
@@ -99,7 +101,8 @@ class Engine::Core : public std::enable_shared_from_this<Engine::Core> {
   Holds holds_;
   std::int64_t slots_used_ = 0;  // running or reserved by a turn
   std::int64_t bytes_used_ = 0;
-  std::deque<PartitionId> starving_;  // would take more, but all slots are used
+  std::map<std::string, std::int64_t> slots_by_handler_;
+  std::list<PartitionId> starving_;  // would take more, but all slots are used
   std::multimap<net::Instant, PartitionId> wakes_;
   std::int64_t releases_ = 0;  // under way
   bool stopping_ = false;

@@ -211,16 +211,18 @@ void Engine::Core::release(PartitionId id) {
          });
 }
 
-void Engine::Core::drop(Holds::iterator hold) {
-  std::int64_t bytes = hold->second.room * hold->second.partition.item_bytes_max;
-  for (const auto& [item, taken] : hold->second.running) {
+void Engine::Core::drop(Holds::iterator found) {
+  // Out of the map first: giving slots back wakes others.
+  const Hold hold = std::move(found->second);
+  holds_.erase(found);
+  --held_;
+  std::int64_t bytes = hold.room * hold.partition.item_bytes_max;
+  for (const auto& [item, taken] : hold.running) {
     bytes += static_cast<std::int64_t>(taken.data.size());
   }
-  const auto slots = static_cast<std::int64_t>(hold->second.running.size()) + hold->second.room;
-  in_flight_ -= static_cast<std::int64_t>(hold->second.running.size());
-  --held_;
-  holds_.erase(hold);
-  free_slots(slots, bytes);
+  const auto running = static_cast<std::int64_t>(hold.running.size());
+  in_flight_ -= running;
+  if (running + hold.room > 0) give_back(hold, running + hold.room, bytes);
   drained_.notify_all();
 }
 

@@ -299,6 +299,10 @@ Result<> validate(const NewItem& item) {
     return over_limit("the item's bytes", static_cast<std::int64_t>(item.data.size()),
                       static_cast<std::int64_t>(kItemBytesMax), "queue.item_bytes_max");
   }
+  if (item.priority < -kPriorityMax || item.priority > kPriorityMax) {
+    return Error{Errc::Invalid,
+                 fmt::format("a priority is a number from {} to {}", -kPriorityMax, kPriorityMax)};
+  }
   if (item.delay_us < 0 || item.delay_us > 366LL * 86'400'000'000 * 10) {
     return Error{Errc::Invalid, "a delay is from 0 to ten years"};
   }

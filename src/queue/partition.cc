@@ -197,7 +197,7 @@ Result<> validate_item_name(std::string_view name) {
 Result<> validate(const PartitionConfig& config) {
   constexpr std::int64_t kYearMs = 366LL * 86'400'000;
   TRY(in_range("max_retries", config.max_retries, -1, 1'000'000));
-  TRY(in_range("priority", config.priority, -1'000'000, 1'000'000));
+  TRY(in_range("priority", config.priority, -kPriorityMax, kPriorityMax));
   TRY(in_range("concurrency", config.concurrency, 1, kConcurrencyMax));
   TRY(in_range("backoff_ms", config.backoff_ms, 0, kYearMs));
   TRY(in_range("backoff_max_ms", config.backoff_ms_max, 0, kYearMs));
@@ -231,6 +231,9 @@ Result<Partition> put_partition(Tx& tx, PartitionId id, const PutPartition& put)
   partition->declared = true;
   partition->version += 1;
   if (is_new || partition->status != Status::Available) reopen(locked, *partition);
+  if (put.sealed.value_or(false) && !partition->sealed) {
+    locked.note(id, "partition.sealed", {}, partition->gate);
+  }
   if (put.sealed) partition->sealed = *put.sealed;
   make_ready(*partition, now_us);
   return *partition;

@@ -37,6 +37,7 @@ inline constexpr std::size_t kNameBytesMax = 200;
 inline constexpr std::size_t kListMax = 1000;
 inline constexpr std::int64_t kGateMax = 1'000'000;
 inline constexpr std::int64_t kConcurrencyMax = 1000;
+inline constexpr std::int64_t kPriorityMax = 1'000'000;
 inline constexpr std::size_t kItemsPerDelete = 1000;
 
 // Processed by the HTTP handler of its address. Other kinds are Quern's own.

@@ -81,7 +81,7 @@ TEST_P(EngineTest, C6_FourWatchersShareAHundredPartitionsEvenly) {
              return entry.second >= 24 && entry.second <= 26;
            });
   })) << testing::PrintToString(held_by());
-  EXPECT_EQ(processor->total(), 100);
+  EXPECT_TRUE(eventually([&] { return processor->total() == 100; }));
 }
 
 TEST_P(EngineTest, C9_TheGateJumpsToTheNextOneThatHasItems) {
@@ -229,6 +229,23 @@ TEST_P(EngineTest, C22_AProcessorThatThrowsHasFailedOneAttempt) {
   const Item item = load_one(id, "i0");
   EXPECT_EQ(item.calls, 3);
   EXPECT_NE(item.errors.find("boom"), std::string::npos);
+}
+
+TEST_P(EngineTest, AHandlerThatHangsDoesNotHoldUpAnother) {
+  auto processor = record([](const Work&) { return Outcome::complete(); });
+  processor->hold();
+  start(processor,
+        {.lease_ms = 5000, .scan_ms = 20, .in_flight_max = 6, .in_flight_per_handler_max = 4});
+  for (const char* name : {"hangs1", "hangs2", "hangs3"}) {
+    ASSERT_TRUE(add(make(name, {.handler = "http://hangs/"}), some(4, 0, name)).ok());
+  }
+  ASSERT_TRUE(eventually([&] { return processor->total() == 4; }));
+  const PartitionId id = make("fine", {.handler = "http://fine/"});
+  ASSERT_TRUE(add(id, some(2, 0, "fine")).ok());
+  ASSERT_TRUE(eventually([&] { return processor->total() == 6; }));
+  EXPECT_EQ(processor->calls("fine0") + processor->calls("fine1"), 2);
+  processor->release();
+  ASSERT_TRUE(eventually([&] { return processor->total() == 14; }));
 }
 
 TEST_P(EngineTest, AStoppedEngineFinishesWhatRunsAndGivesEverythingBack) {

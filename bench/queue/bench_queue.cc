@@ -10,8 +10,10 @@
 // Owners are engines of this process on SQLite, and processes of their own on PostgreSQL, which the
 // parent only puts for. Every case has a fresh database, full durability, and rows of 200 bytes.
 // Rounds of all cases are interleaved, medians are reported. Arguments: --smoke, --json,
-// names of the parts to run (throughput latency finished idle recovery; all by default), --rounds=N
-// and --only=TEXT: of the throughput's cases, those whose names contain it.
+// names of the parts to run (throughput latency finished idle recovery; all by default),
+// --rounds=N,
+// --items=N (of a case with a hundred at a time) and --only=TEXT: of the throughput's cases, those
+// whose names contain it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -64,6 +66,7 @@ int run(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
     if (argument.starts_with("--only=")) plan.only = argument.substr(7);
     if (argument.starts_with("--rounds=")) plan.rounds = std::stoi(argument.substr(9));
+    if (argument.starts_with("--items=")) plan.hundreds = std::stoll(argument.substr(8));
   }
   const Report report(has("--json") ? Report::Format::Json : Report::Format::Table);
   const auto names = std::count_if(arguments.begin(), arguments.end(),

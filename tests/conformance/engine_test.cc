@@ -190,6 +190,65 @@ TEST_P(EngineTest, C14_RetriesAreCountedAsConfiguredAndWait) {
   EXPECT_GE(failed.updated_us - failed.created_us, 70'000);
 }
 
+TEST_P(EngineTest, C17_MissingFieldsChangeNothingAndALowerGateIsAnError) {
+  auto processor = record([](const Work& work) {
+    Outcome outcome;
+    if (work.item.calls == 1) outcome.gate = 2;      // no data: unchanged
+    if (work.item.calls == 2) outcome.data = "new";  // no gate: unchanged
+    if (work.item.calls == 3) outcome.gate = 1;
+    return outcome;
+  });
+  const PartitionId id = make("p");
+  ASSERT_TRUE(add(id, {{"i", 0, "old"}}).ok());
+  processor->hold();
+  start(processor);
+  const auto answer_call = [&](int number) {
+    const bool called = eventually([&] { return processor->total() == number; });
+    processor->release();
+    processor->hold();
+    return called;
+  };
+  ASSERT_TRUE(answer_call(1));
+  ASSERT_TRUE(eventually([&] { return load_one(id, "i").gate == 2; }));
+  EXPECT_EQ(load_one(id, "i").data, "old");
+  ASSERT_TRUE(answer_call(2));
+  ASSERT_TRUE(eventually([&] { return load_one(id, "i").data == "new"; }));
+  EXPECT_EQ(load_one(id, "i").gate, 2);
+  ASSERT_TRUE(answer_call(3));
+  ASSERT_TRUE(reaches("p", Status::Failed));
+  const Item item = load_one(id, "i");
+  EXPECT_EQ(item.gate, 2);
+  EXPECT_EQ(item.data, "new");
+  EXPECT_NE(item.errors.find("below the item's gate 2"), std::string::npos) << item.errors;
+}
+
+// Somebody has everything locked for longer than the lease. tests/e2e has a PostgreSQL that is
+// gone.
+TEST_P(EngineTest, C23_AStoreThatDoesNotAnswerForAWhileLosesNothing) {
+  const PartitionId id = make("p", {.auto_close = true});
+  auto processor = record([](const Work&) { return Outcome::complete(); });
+  processor->hold();
+  Engine& engine = start(processor, {.lease_ms = 1000, .scan_ms = 50});
+  ASSERT_TRUE(add(id, some(3)).ok());
+  ASSERT_TRUE(eventually([&] { return processor->total() == 3; }));
+  auto blocker = database_->connect_writer();
+  ASSERT_TRUE(blocker.ok());
+  const bool sqlite = GetParam() == store::StoreKind::Sqlite;
+  ASSERT_TRUE((*blocker)
+                  ->script(sqlite ? "BEGIN IMMEDIATE"
+                                  : "SET idle_in_transaction_session_timeout = 0; BEGIN;"
+                                    " LOCK TABLE owner, partition, item IN ACCESS EXCLUSIVE MODE")
+                  .ok());
+  processor->release();  // these results cannot be stored now
+  std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  (*blocker)->rollback();
+  ASSERT_TRUE((*blocker)->script("ROLLBACK").ok() || sqlite);
+  ASSERT_TRUE(reaches("p", Status::Complete));
+  EXPECT_EQ(load("p").complete_items, 3);
+  EXPECT_EQ(processor->total(), 3) << "nobody else was there to take them: each was called once";
+  ASSERT_TRUE(eventually([&] { return engine.stats().trouble.empty(); }));
+}
+
 TEST_P(EngineTest, C19_AWatcherNeedsNoClockOfItsOwn) {
   // Leases are compared with the database's time alone: a row that expires in five minutes of that
   // time stays its owner's, and one that expired five minutes ago is free at once.

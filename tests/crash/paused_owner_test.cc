@@ -12,6 +12,7 @@
 #include "base/crash.h"
 #include "crash/resumes.h"
 #include "io/file.h"
+#include "support/crash_log.h"
 #include "support/postgres.h"
 #include "support/temp_folder.h"
 
@@ -85,12 +86,11 @@ class PausedOwnerTest : public testing::Test {
     return {*std::move(program), std::make_unique<Api>(line->substr(line->find("http://")))};
   }
   std::filesystem::path log_of(const std::string& name) { return *folder_ / (name + ".crash_log"); }
-  std::string last_logged(const std::string& name) {
+  // What it reached, as base/crash.h numbers it.
+  support::CrashLog logged(const std::string& name) {
     const auto log = io::read_file(log_of(name), 1 << 24);
     CHECK_OK(log);
-    const std::size_t end = log->find_last_not_of('\n');
-    const std::size_t begin = log->rfind('\n', end);
-    return log->substr(begin + 1, end - begin);
+    return support::parse_crash_log(*log);
   }
 
   static std::string field(Api& api, const std::string& target, std::string_view name) {
@@ -146,7 +146,6 @@ class PausedOwnerTest : public testing::Test {
 struct Instant {
   const char* name;
   const char* order;
-  const char* logged;  // the last thing that it did
 };
 
 class PausedAtTest : public PausedOwnerTest, public testing::WithParamInterface<Instant> {};
@@ -154,7 +153,7 @@ class PausedAtTest : public PausedOwnerTest, public testing::WithParamInterface<
 TEST_P(PausedAtTest, C5_AnOwnerThatWasPausedBeyondItsLeaseWritesNothing) {
   Server paused = serve("paused", kShortLease, GetParam().order);
   ASSERT_TRUE(eventually([&] { return is_stopped(paused.program->pid()); }));
-  EXPECT_THAT(last_logged("paused"), HasSubstr(GetParam().logged));
+  EXPECT_GE(logged("paused").visits["store.batch.locked"], 1) << "it was at work";
 
   Server other = serve("other", kShortLease);
   ASSERT_TRUE(completes(*other.api)) << rows(*other.api);
@@ -176,15 +175,13 @@ TEST_P(PausedAtTest, C5_AnOwnerThatWasPausedBeyondItsLeaseWritesNothing) {
 // Before the claim the partition has token 0; events of puts have it, too.
 INSTANTIATE_TEST_SUITE_P(
     Instants, PausedAtTest,
-    testing::Values(
-        Instant{"AfterTheFirstStatement", "point:store.batch.locked:3:stop", "store.batch.locked"},
-        Instant{"WithItemsTaken", "point:queue.turn.taken:6:stop", "queue.turn.taken"},
-        Instant{"WithTheUnitApplied", "point:store.batch.unit_applied:9:stop",
-                "store.batch.unit_applied"},
-        Instant{"WithAGateOpened", "point:queue.gate.opened:1:stop", "queue.gate.opened"},
-        Instant{"BeforeTheCommit", "point:store.batch.flushed:7:stop", "store.batch.flushed"},
-        Instant{"InTheCommit", "write:12:before:stop", "commit batch"},
-        Instant{"AfterTheCommit", "write:14:after:stop", "commit batch"}),
+    testing::Values(Instant{"AfterTheFirstStatement", "point:store.batch.locked:3:stop"},
+                    Instant{"WithItemsTaken", "point:queue.turn.taken:6:stop"},
+                    Instant{"WithTheUnitApplied", "point:store.batch.unit_applied:9:stop"},
+                    Instant{"WithAGateOpened", "point:queue.gate.opened:1:stop"},
+                    Instant{"BeforeTheCommit", "point:store.batch.flushed:7:stop"},
+                    Instant{"InTheCommit", "write:12:before:stop"},
+                    Instant{"AfterTheCommit", "write:14:after:stop"}),
     [](const testing::TestParamInfo<Instant>& info) { return std::string(info.param.name); });
 
 // From outside, and it goes on while the other one is in the middle of the work.

@@ -116,8 +116,8 @@ Result<std::string> ResumeHandler::effects() const {
   std::istringstream lines(text);
   std::multiset<std::string> sorted;
   for (std::string line; std::getline(lines, line);) {
-    const bool violation = line.starts_with("VIOLATION");
-    sorted.insert(violation ? line : line.substr(line.find(' ') + 1));
+    if (line.starts_with("VIOLATION")) sorted.insert(line);
+    if (line.starts_with("jobs/")) sorted.insert(line.substr(line.find(' ') + 1));
   }
   return fmt::format("{}\n", fmt::join(sorted, "\n"));
 }

@@ -48,7 +48,7 @@ class ResumeHandler {
   const std::string& address() const { return address_; }
   // SIGKILL, then another one at the same address with the same file.
   Result<> kill_and_restart();
-  // A line "ITEM GATE RESULT" for each effect, sorted; violations as they are.
+  // A line "ITEM GATE RESULT" for each effect of the partition, sorted; violations as they are.
   Result<std::string> effects() const;
 
  private:

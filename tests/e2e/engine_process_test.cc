@@ -107,6 +107,7 @@ class EngineProcessTest : public ServedTest {
 };
 
 class EngineOnPostgresTest : public EngineProcessTest {};
+class EngineOnSqliteTest : public EngineProcessTest {};
 
 // Two of five items are under way when their owner dies: they are interrupted, and done again.
 TEST_P(EngineOnPostgresTest, C7_AfterAKillAnotherServerGoesOnWhenTheLeaseIsOver) {
@@ -136,8 +137,7 @@ TEST_P(EngineOnPostgresTest, C7_AfterAKillAnotherServerGoesOnWhenTheLeaseIsOver)
 }
 
 // With the folder's lock in hand the former owner is known to be dead, however long its lease.
-TEST_P(EngineProcessTest, C7_ARestartOfTheOnlyOwnerOfAFolderGoesOnAtOnce) {
-  if (GetParam() == Store::Postgres) return;  // see above
+TEST_P(EngineOnSqliteTest, C7_ARestartOfTheOnlyOwnerOfAFolderGoesOnAtOnce) {
   ScriptedHandler handler(hold_first);
   auto owner = serve(folder_, kEndless);
   put_items(handler, 3, /*concurrency=*/1);
@@ -275,6 +275,7 @@ TEST_P(EngineOnPostgresTest, C24_HealthIsRedAndNamesTheStoreWhileTheDatabaseIsDo
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, EngineOnPostgresTest, testing::Values(Store::Postgres), name_of);
+INSTANTIATE_TEST_SUITE_P(Stores, EngineOnSqliteTest, testing::Values(Store::Sqlite), name_of);
 
 TEST_P(EngineProcessTest, C24_AHandlerThatFailsOrIsAwayIsNamedAndQuernItselfIsWell) {
   ScriptedHandler failing([](const HandlerCall&) { return answer(net::text_response(500, "no")); });

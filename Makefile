@@ -11,7 +11,7 @@ ninja = ninja -C build/$(1) -j $(JOBS)
 # Only CMake, and only if a CMake file or the list of sources changed.
 refresh = ninja -C build/$(1) --quiet build.ninja
 ctest = ctest --test-dir build/$(1) --output-on-failure --no-tests=error -j $(JOBS)
-cpp_files = find src tests bench -name '*.h' -o -name '*.cc'
+cpp_files = find src tests bench examples -name '*.h' -o -name '*.cc'
 
 # What the sanitizers look at. A test is named like its program, so these select both.
 asan_tests = -L '^(unit|conformance)$$'

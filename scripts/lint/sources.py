@@ -35,7 +35,7 @@ def all_files(root):
     return sorted(Path(name) for name in set(listed) if (root / name).is_file())
 
 
-def cpp_files(root, tops=("src", "tests", "bench")):
+def cpp_files(root, tops=("src", "tests", "bench", "examples")):
     return [p for p in all_files(root) if p.suffix in (".h", ".cc") and p.parts[0] in tops]
 
 

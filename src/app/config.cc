@@ -161,6 +161,8 @@ Result<> interpret_engine(const Reader& read, Config& config) {
   TRY_ASSIGN(config.engine.scan_ms, read.number("scan", 10, 60'000));
   TRY_ASSIGN(config.engine.held_max, read.number("held-max", 1, 100'000));
   TRY_ASSIGN(config.engine.in_flight_max, read.number("in-flight-max", 1, 100'000));
+  TRY_ASSIGN(config.engine.in_flight_per_handler_max,
+             read.number("in-flight-per-handler", 1, 100'000));
   TRY_ASSIGN(const std::int64_t answer, read.number("handler-timeout", 1, 86'400));
   config.engine.lease_ms = lease * 1000;
   config.handlers.answer_ms = answer * 1000;
@@ -205,6 +207,7 @@ const std::vector<Setting>& settings() {
       {"scan", "MS", "1000", "how often a server looks for partitions that are free"},
       {"held-max", "N", "1000", "partitions that a server holds at once"},
       {"in-flight-max", "N", "256", "items that a server works on at once"},
+      {"in-flight-per-handler", "N", "64", "of those, how many for one handler"},
       {"handler-timeout", "SECONDS", "60", "how long a handler may take to answer"},
       {"log", "FORMAT", "human", "human or json"},
       {"log-level", "LEVEL", "info", "debug, info, warn, error or off"},
@@ -251,7 +254,7 @@ std::string describe(const Config& config) {
   for (const Setting& setting : settings()) {
     const Chosen& chosen = config.chosen.at(setting.name);
     const std::string shown = setting.name == "db" ? config.database.redacted() : chosen.text;
-    text += fmt::format("{:<15} = {:<40} # {}\n", setting.name, shown, to_string(chosen.source));
+    text += fmt::format("{:<21} = {:<40} # {}\n", setting.name, shown, to_string(chosen.source));
   }
   return text;
 }

@@ -34,7 +34,8 @@ void add_partition_flags(CLI::App* put, PartitionPut* into) {
         flag, [=](std::int64_t value) { into->fields[field] = value > 0; }, help);
   };
   text("--handler", "handler", "gets a POST with each item's bytes; needed for a new partition");
-  either("--auto-close,!--no-auto-close", "auto_close", "closes once sealed and all is complete");
+  either("--auto-close,!--no-auto-close", "auto_close",
+         "closes when all is complete; an empty one when sealed");
   either("--manual-checkpoint,!--no-manual-checkpoint", "manual_checkpoint",
          "gates open by 'partition advance' only");
   number("--max-retries", "max_retries", "N", "-1: without end (default 5)");

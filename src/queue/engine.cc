@@ -340,7 +340,6 @@ void Engine::Core::use(const Hold& hold, std::int64_t slots, std::int64_t bytes)
 
 void Engine::Core::give_back(const Hold& hold, std::int64_t slots, std::int64_t bytes) {
   if (slots == 0) return;
-  if (slots == 0) return;  // nothing is counted for its handler then
   slots_used_ -= slots;
   bytes_used_ -= bytes;
   const auto of_handler = slots_by_handler_.find(hold.partition.config.handler);

@@ -74,7 +74,8 @@ std::vector<Result<PutItems::Reply>> apply(store::Tx& tx, std::span<const PutIte
 Result<> validate(const NewItem& item);
 
 // Changes an item that stands at this version: bytes, gate and priority; it is available again.
-// Conflict where the version is another, or the item is running, or gone. Behind a fence.
+// Conflict where the version is another, the item is running or gone, or the partition takes no
+// item at that gate. Behind a fence.
 struct ReplaceItem {
   NewItem item;
   std::int64_t if_version = 0;

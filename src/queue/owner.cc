@@ -76,7 +76,11 @@ constexpr Sql kInterrupt{
     " RETURNING item.id, item.partition, item.interruptions, item.errors, item.gate"};
 constexpr Sql kGiveUpItem{"UPDATE item SET status = 3, errors = $2 WHERE id = $1"};
 constexpr Sql kStoreFailed{
-    "UPDATE partition SET failed_items = $2, status = 3, version = $3 WHERE id = $1"};
+    "UPDATE partition SET failed_items = $2, status = 3, version = $3, event_number = $4"
+    " WHERE id = $1"};
+constexpr Sql kAddEvent{
+    "INSERT INTO event (partition, number, kind, item, gate, token, at_us)"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7)"};
 constexpr Sql kReadyHeld{
     "SELECT id FROM partition WHERE owner = $1 AND ready_us <= $2 ORDER BY ready_us LIMIT $3"};
 constexpr Sql kFreeAll{
@@ -117,9 +121,14 @@ Result<> give_up(Tx& tx, ItemId item, Partition& partition, const std::string& e
       fmt::format("its owner died {} times while it was running", kInterruptionsMax);
   TRY_ASSIGN(const std::int64_t now_us, tx.now_us());
   TRY(tx.exec(kGiveUpItem, item, add_error(errors, message, now_us)));
+  TRY(tx.exec(kAddEvent, partition.id, ++partition.event_number, "item.failed",
+              std::optional(item.value), partition.gate, partition.token, now_us));
   partition.failed_items += 1;
+  if (partition.status == Status::Failed) return {};
   partition.status = Status::Failed;
   partition.version += 1;
+  TRY(tx.exec(kAddEvent, partition.id, ++partition.event_number, "partition.failed",
+              std::optional<std::int64_t>(), partition.gate, partition.token, now_us));
   return {};
 }
 
@@ -252,7 +261,8 @@ Result<> Scanning::interrupt_claimed() {
   TRY_ASSIGN(const std::set<PartitionId> failed, interrupt_running(tx_, claimed));
   for (const Partition* partition : claimed) {
     if (!failed.contains(partition->id)) continue;
-    TRY(tx_.exec(kStoreFailed, partition->id, partition->failed_items, partition->version));
+    TRY(tx_.exec(kStoreFailed, partition->id, partition->failed_items, partition->version,
+                 partition->event_number));
   }
   return {};
 }

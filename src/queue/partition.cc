@@ -219,8 +219,9 @@ Result<PartitionId> ensure_partition(store::Writer& writer, store::Readers& read
 
 Result<Partition> put_partition(Tx& tx, PartitionId id, const PutPartition& put) {
   LockedPartitions& locked = LockedPartitions::of(tx);
+  const Partition* stored = locked.find(id);
+  if (stored != nullptr) TRY(expect_version(*stored, put.if_version));
   TRY_ASSIGN(Partition * partition, edit(tx, id));
-  TRY(expect_version(*partition, put.if_version));
   TRY_ASSIGN(const std::int64_t now_us, tx.now_us());
   const PartitionConfig& c = put.config;
   TRY(tx.exec(kConfigure, id, c.kind, c.handler, true, c.auto_close, c.manual_checkpoint,
@@ -256,7 +257,8 @@ Result<Partition> seal_partition(Tx& tx, PartitionId id) {
 
 Result<Partition> advance_partition(Tx& tx, PartitionId id) {
   LockedPartitions& locked = LockedPartitions::of(tx);
-  TRY_ASSIGN(Partition * partition, edit(tx, id));
+  const Partition* partition = locked.find(id);
+  if (partition == nullptr) return Error{Errc::Missing, "the partition is gone"};
   TRY_ASSIGN(const std::int64_t now_us, tx.now_us());
   if (partition->failed_items > 0) {
     return Error{Errc::Conflict, fmt::format("{} items of '{}' have failed; requeue or delete them",
@@ -273,11 +275,12 @@ Result<Partition> advance_partition(Tx& tx, PartitionId id) {
     return Error{Errc::Conflict,
                  fmt::format("'{}' has no items beyond gate {}", partition->name, partition->gate)};
   }
-  partition->gate = *next;
-  partition->version += 1;
-  locked.note(id, "gate.opened", {}, partition->gate);
-  make_ready(*partition, now_us);
-  return *partition;
+  Partition* advanced = locked.edit(id);
+  advanced->gate = *next;
+  advanced->version += 1;
+  locked.note(id, "gate.opened", {}, advanced->gate);
+  make_ready(*advanced, now_us);
+  return *advanced;
 }
 
 Result<std::int64_t> requeue_items(Tx& tx, PartitionId id, const std::string& item) {

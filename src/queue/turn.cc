@@ -19,15 +19,23 @@ using store::Tx;
 
 constexpr std::int64_t kPromotedAtOnce = 1000;
 constexpr std::int64_t kExpiredAtOnce = 1000;
+// A partition that is never idle looks once in so many completions what it need not keep.
+constexpr std::int64_t kExpireEvery = 256;
 
-// SQLite uses a partial index only where the statement repeats its condition: hence status < 4.
+// SQLite uses a partial index only where the statement repeats its condition: hence status < 4. For
+// RETURNING it makes a table in each run of a statement (4 us an item), so there it reads first.
+constexpr Sql kRunning{"SELECT id FROM item WHERE id = $1 AND status = 2 AND version = $10"};
 constexpr Sql kFinish{
     "UPDATE item SET version = version + 1, status = $2, gate = $3, due_us = $4, retry_count = $5,"
-    " steps = $6, calls = calls - $7, errors = coalesce($8, errors), updated_us = $9"
-    " WHERE id = $1 AND status = 2 AND version = $10 RETURNING id",
+    " steps = $6, calls = calls - $7,"
+    " interruptions = CASE WHEN $2 = 1 THEN 0 ELSE interruptions END, errors = coalesce($8, "
+    "errors), updated_us = $9"
+    " WHERE id = $1 AND status = 2 AND version = $10",
     "UPDATE item AS i SET version = i.version + 1, status = w.status, gate = w.gate,"
     " due_us = w.due_us, retry_count = w.retry_count, steps = w.steps,"
-    " calls = i.calls - w.uncounted, errors = coalesce(w.errors, i.errors),"
+    " calls = i.calls - w.uncounted,"
+    " interruptions = CASE WHEN w.status = 1 THEN 0 ELSE i.interruptions END, errors = "
+    "coalesce(w.errors, i.errors),"
     " updated_us = w.now_us FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],"
     " $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::bigint[], $10::bigint[])"
     " AS w (id, status, gate, due_us, retry_count, steps, uncounted, errors, now_us, version)"
@@ -48,20 +56,22 @@ constexpr Sql kNextDelayed{
     "SELECT $1, (SELECT min(due_us) FROM item WHERE partition = $1 AND status = 5)",
     "SELECT w.partition, (SELECT min(i.due_us) FROM item AS i WHERE i.partition = w.partition"
     " AND i.status = 5) FROM unnest($1::bigint[]) AS w (partition)"};
-#define QUERN_TAKEN                                                                         \
-  " RETURNING item.id, item.partition, item.name, item.gate, item.retry_count, item.calls," \
-  " item.steps, item.errors, item.data, item.limit_key, item.priority, item.due_us, item.version"
 constexpr Sql kTake{
-    "UPDATE item SET status = 2, version = version + 1, calls = calls + 1, updated_us = $4"
-    " WHERE id IN (SELECT id FROM item WHERE partition = $1 AND status = 1 AND status < 4"
-    " AND gate = $2 ORDER BY priority DESC, due_us, id LIMIT $3)" QUERN_TAKEN,
+    "SELECT id, partition, name, gate, retry_count, calls + 1, steps, errors, data, limit_key,"
+    " priority, due_us, version + 1 FROM item WHERE partition = $1 AND status = 1 AND status < 4"
+    " AND gate = $2 ORDER BY priority DESC, due_us, id LIMIT $3",
     "UPDATE item SET status = 2, version = item.version + 1, calls = item.calls + 1,"
     " updated_us = p.now_us FROM (SELECT found.id, w.now_us"
     " FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])"
     " AS w (partition, gate, room, now_us) CROSS JOIN LATERAL (SELECT i.id FROM item AS i"
     " WHERE i.partition = w.partition AND i.status = 1 AND i.gate = w.gate"
     " ORDER BY i.priority DESC, i.due_us, i.id LIMIT w.room) AS found) AS p"
-    " WHERE item.id = p.id" QUERN_TAKEN};
+    " WHERE item.id = p.id RETURNING item.id, item.partition, item.name, item.gate,"
+    " item.retry_count, item.calls, item.steps, item.errors, item.data, item.limit_key,"
+    " item.priority, item.due_us, item.version"};
+constexpr Sql kMarkTaken{
+    "UPDATE item SET status = 2, version = version + 1, calls = calls + 1, updated_us = $2"
+    " WHERE id = $1"};
 constexpr Sql kOpenGates{
     "SELECT $1, (SELECT min(gate) FROM item WHERE partition = $1 AND status = 1 AND status < 4),"
     " (SELECT min(gate) FROM item WHERE partition = $1 AND status = 5),"
@@ -87,10 +97,12 @@ class Turning {
 
  private:
   Result<> finish();
+  Result<> note_stored(const Sql& sql, const Bulk& results);
   Result<> run_effects();
   void count(const Turn& turn, const Finished& finished);
   Result<> promote();
   Result<> take();
+  Result<> mark_taken(const Rows& rows);
   Result<> decide();
   Result<> decide_one(Partition& partition, std::optional<std::int64_t> available_gate,
                       std::optional<std::int64_t> delayed_gate);
@@ -105,6 +117,7 @@ class Turning {
   std::map<PartitionId, std::vector<Taken>> taken_;
   std::set<PartitionId> more_;
   std::set<PartitionId> orphans_;
+  std::set<PartitionId> expiring_;
 };
 
 Result<> Turning::finish() {
@@ -120,8 +133,8 @@ Result<> Turning::finish() {
                   f.counted ? 0 : 1, f.errors, now_us_, f.version);
     }
   }
-  TRY_ASSIGN(const Rows rows, tx_.bulk(kFinish, results));
-  for (const Row row : rows) stored_.insert(row.get<ItemId>(0));
+  if (tx_.store() == store::StoreKind::Sqlite) TRY(note_stored(kRunning, results));
+  TRY(note_stored(kFinish, results));
   for (const Turn& turn : batch_) {
     for (const Finished& f : turn.finished) {
       if (!stored_.contains(f.id)) continue;
@@ -133,6 +146,12 @@ Result<> Turning::finish() {
   return run_effects();
 }
 
+Result<> Turning::note_stored(const Sql& sql, const Bulk& results) {
+  TRY_ASSIGN(const Rows rows, tx_.bulk(sql, results));
+  for (const Row row : rows) stored_.insert(row.get<ItemId>(0));
+  return {};
+}
+
 void Turning::count(const Turn& turn, const Finished& f) {
   Partition& partition = *locked_.edit(turn.partition);
   if (f.data) {
@@ -141,6 +160,7 @@ void Turning::count(const Turn& turn, const Finished& f) {
   }
   if (f.status == Status::Complete) {
     partition.complete_items += 1;
+    if (partition.complete_items % kExpireEvery == 0) expiring_.insert(turn.partition);
     locked_.note(turn.partition, "item.complete", f.id, f.gate);
   } else if (f.status == Status::Failed) {
     partition.failed_items += 1;
@@ -190,13 +210,16 @@ Result<> Turning::promote() {
 
 Result<> Turning::take() {
   Bulk wanted;
+  std::set<PartitionId> asked;
   for (const Turn& turn : batch_) {
     const Partition& partition = *locked_.find(turn.partition);
-    if (turn.room > 0 && partition.status != Status::Complete) {
+    if (turn.room > 0 && partition.status != Status::Complete &&
+        asked.insert(partition.id).second) {
       wanted.add(turn.partition, partition.gate, turn.room, now_us_);
     }
   }
   TRY_ASSIGN(const Rows rows, tx_.bulk(kTake, wanted));
+  if (tx_.store() == store::StoreKind::Sqlite) TRY(mark_taken(rows));
   std::vector<std::size_t> order(rows.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto rank = [&rows](std::size_t i) {
@@ -214,6 +237,13 @@ Result<> Turning::take() {
          row.get<std::int64_t>(6), row.get<std::string>(7), row.get<std::string>(8),
          row.get<std::optional<std::string>>(9).value_or("")});
   }
+  return {};
+}
+
+Result<> Turning::mark_taken(const Rows& rows) {
+  Bulk taken;
+  for (const Row row : rows) taken.add(row.get<ItemId>(0), now_us_);
+  TRY(tx_.bulk(kMarkTaken, taken));
   return {};
 }
 
@@ -304,6 +334,7 @@ Result<std::vector<Result<Turned>>> Turning::run() {
   TRY(take());
   crash_point("queue.turn.taken");
   TRY(decide());
+  for (const PartitionId id : expiring_) TRY(expire(*locked_.edit(id)));
   std::vector<Result<Turned>> results;
   for (const Turn& turn : batch_) {
     Turned turned;

@@ -107,7 +107,6 @@ class EngineProcessTest : public ServedTest {
 };
 
 class EngineOnPostgresTest : public EngineProcessTest {};
-class EngineOnSqliteTest : public EngineProcessTest {};
 
 // Two of five items are under way when their owner dies: they are interrupted, and done again.
 TEST_P(EngineOnPostgresTest, C7_AfterAKillAnotherServerGoesOnWhenTheLeaseIsOver) {
@@ -136,14 +135,16 @@ TEST_P(EngineOnPostgresTest, C7_AfterAKillAnotherServerGoesOnWhenTheLeaseIsOver)
   expect_sound_events(5);
 }
 
-// With the folder's lock in hand the former owner is known to be dead, however long its lease.
-TEST_P(EngineOnSqliteTest, C7_ARestartOfTheOnlyOwnerOfAFolderGoesOnAtOnce) {
+// With a folder's lock in hand the former owner is known to be dead, however long its lease; a
+// server on PostgreSQL waits for that to end.
+TEST_P(EngineProcessTest, C7_AServerThatIsStartedAgainAfterAKillGoesOn) {
+  const char* lease = GetParam() == Store::Sqlite ? kEndless : kShortLease;
   ScriptedHandler handler(hold_first);
-  auto owner = serve(folder_, kEndless);
+  auto owner = serve(folder_, lease);
   put_items(handler, 3, /*concurrency=*/1);
   ASSERT_TRUE(handler.wait_for_calls(1));
   owner->kill();
-  owner = serve(folder_, kEndless);
+  owner = serve(folder_, lease);
   ASSERT_TRUE(eventually([&] {
     handler.release();
     return field(get_json(work_), "complete") == "3";
@@ -275,7 +276,6 @@ TEST_P(EngineOnPostgresTest, C24_HealthIsRedAndNamesTheStoreWhileTheDatabaseIsDo
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, EngineOnPostgresTest, testing::Values(Store::Postgres), name_of);
-INSTANTIATE_TEST_SUITE_P(Stores, EngineOnSqliteTest, testing::Values(Store::Sqlite), name_of);
 
 TEST_P(EngineProcessTest, C24_AHandlerThatFailsOrIsAwayIsNamedAndQuernItselfIsWell) {
   ScriptedHandler failing([](const HandlerCall&) { return answer(net::text_response(500, "no")); });

@@ -32,6 +32,7 @@ Plan Plan::smoke() {
   plan.hundreds = 1200;
   plan.latencies = 8;
   plan.finished = {0, 1000};
+  plan.waiting = {500, 2000};
   plan.idle_partitions = 500;
   plan.idle_seconds = 1;
   plan.recoveries = 1;

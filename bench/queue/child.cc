@@ -80,7 +80,7 @@ int run_handler() {
 }
 
 std::unique_ptr<support::Program> start(std::vector<std::string> arguments) {
-  auto program = support::Program::start({"bench_queue", std::move(arguments), {}, {}});
+  auto program = support::Program::start({"bench_queue", std::move(arguments)});
   CHECK_OK(program);
   return *std::move(program);
 }

@@ -1,5 +1,8 @@
-// The same work in a partition that has many finished items: looking for work must not meet them.
+// The same work in a partition that has many finished items, or many that wait: looking for the
+// next ones must meet neither.
 #include <fmt/format.h>
+
+#include <optional>
 
 #include "bench/queue/latency.h"
 #include "bench/queue/plan.h"
@@ -55,30 +58,51 @@ double run_items(Rig& rig, queue::PartitionId id, std::int64_t items) {
   return static_cast<double>(items) / seconds_since(begin);
 }
 
-Measured run_one(Stores& stores, const Plan& plan, Store store, std::int64_t finished) {
-  Measured measured;
-  const SqliteVisits counting;
-  const std::string url = fresh_url(stores, store);
+queue::PartitionConfig big() {
   queue::PartitionConfig config;
   config.kind = kBenchKind;
   config.concurrency = 100;
+  return config;
+}
+
+// What the store visited for this work. The connections of the work are closed.
+class Visited {
+ public:
+  Visited(Stores& stores, Store store, std::string url)
+      : stores_(stores), store_(store), url_(std::move(url)), before_(read()) {}
+  double per_item(std::int64_t items) {
+    return static_cast<double>(read() - before_) / static_cast<double>(items);
+  }
+
+ private:
+  std::int64_t read() {
+    if (store_ == Store::Sqlite) return counting_.total().vm_steps;
+    return postgres_visits(stores_.postgres(), url_).of_work();
+  }
+
+  Stores& stores_;
+  Store store_;
+  std::string url_;
+  SqliteVisits counting_;
+  std::int64_t before_;
+};
+
+Measured run_beside_finished(Stores& stores, const Plan& plan, Store store, std::int64_t finished) {
+  Measured measured;
+  const std::string url = fresh_url(stores, store);
   {
     Rig rig({.url = url, .lanes = 2});
-    add_finished(rig, store, rig.make("big", config), finished);
+    add_finished(rig, store, rig.make("big", big()), finished);
   }
-  const Visits before = counting.total();
+  Visited visited(stores, store, url);
   queue::PartitionId id;
   {
     Rig rig({.url = url, .lanes = 2});
-    id = rig.make("big", config);
+    id = rig.make("big", big());
     start_and_hold(rig, std::make_shared<NotingProcessor>());
     measured.rate = run_items(rig, id, plan.hundreds);
   }
-  const double visited =
-      store == Store::Sqlite
-          ? static_cast<double>((counting.total() - before).vm_steps)
-          : static_cast<double>(postgres_visits(stores.postgres(), url).of_work());
-  measured.visited = visited / static_cast<double>(plan.hundreds);
+  measured.visited = visited.per_item(plan.hundreds);
   Rig rig({.url = url});
   auto processor = std::make_shared<NotingProcessor>();
   start_and_hold(rig, processor);
@@ -86,34 +110,65 @@ Measured run_one(Stores& stores, const Plan& plan, Store store, std::int64_t fin
   return measured;
 }
 
+// All are put before any is taken. Only the taking and completing is measured.
+Measured run_waiting(Stores& stores, Store store, std::int64_t waiting) {
+  Measured measured;
+  const std::string url = fresh_url(stores, store);
+  {
+    Rig rig({.url = url, .lanes = 2});
+    put_all(rig, {{rig.make("big", big())}, waiting, 1000});
+  }
+  Visited visited(stores, store, url);
+  {
+    Rig rig({.url = url, .lanes = 2});
+    const Instant begin = now();
+    start_and_hold(rig, std::make_shared<NotingProcessor>());
+    wait_until([&] { return rig.complete_items() == waiting; });
+    measured.rate = static_cast<double>(waiting) / seconds_since(begin);
+  }
+  measured.visited = visited.per_item(waiting);
+  return measured;
+}
+
+// The first of a row is what the others are compared with.
+class Comparison {
+ public:
+  Comparison(const Report& report, Store store, std::string first)
+      : report_(report), store_(store), against_("with " + std::move(first)) {}
+
+  void add(const std::string& with, const Measured& one) {
+    if (!first_) first_ = one;
+    const std::string unit = store_ == Store::Sqlite ? "steps" : "rows";
+    report_.add({name_of(store_), "100 at a time, 1 owner, with " + with, one.rate, "items/s",
+                 against_, one.rate / first_->rate});
+    report_.add({name_of(store_), "visited per item, with " + with, one.visited, unit, against_,
+                 one.visited / first_->visited});
+    if (one.latencies.empty()) return;
+    for (const int part : {50, 99}) {
+      report_.add({name_of(store_), fmt::format("start, with {}, p{}", with, part),
+                   percentile(one.latencies, part / 100.0), "ms"});
+    }
+  }
+
+ private:
+  const Report& report_;
+  Store store_;
+  std::string against_;
+  std::optional<Measured> first_;
+};
+
 }  // namespace
 
 void measure_finished(Stores& stores, const Plan& plan, const Report& report) {
   for (const Store store : {Store::Sqlite, Store::Postgres}) {
-    const std::string unit = store == Store::Sqlite ? "steps" : "rows";
-    double alone = 0;
-    double least = 0;
-    for (const std::int64_t finished : plan.finished) {
-      const Measured one = run_one(stores, plan, store, finished);
-      if (alone == 0) alone = one.rate;
-      if (least == 0) least = one.visited;
-      const std::string with = fmt::format("with {} finished", finished);
-      report.add({name_of(store), "100 at a time, 1 owner, " + with, one.rate, "items/s",
-                  "the same with none", one.rate / alone});
-      report.add({name_of(store), "visited per item, " + with, one.visited, unit,
-                  "the same with none", one.visited / least});
-      report.add({name_of(store),
-                  "start, " + with + ", p50",
-                  percentile(one.latencies, 0.5),
-                  "ms",
-                  {},
-                  {}});
-      report.add({name_of(store),
-                  "start, " + with + ", p99",
-                  percentile(one.latencies, 0.99),
-                  "ms",
-                  {},
-                  {}});
+    Comparison finished(report, store, fmt::format("{} finished", plan.finished.front()));
+    for (const std::int64_t count : plan.finished) {
+      finished.add(fmt::format("{} finished", count),
+                   run_beside_finished(stores, plan, store, count));
+    }
+    Comparison waiting(report, store, fmt::format("{} waiting", plan.waiting.front()));
+    for (const std::int64_t count : plan.waiting) {
+      waiting.add(fmt::format("{} waiting", count), run_waiting(stores, store, count));
     }
   }
 }

@@ -66,24 +66,12 @@ void measure_one(Store store, std::int64_t partitions, const Plan& plan, const R
   std::this_thread::sleep_for(std::chrono::seconds(plan.idle_seconds));
   const double seconds = plan.idle_seconds;
   const std::string with = fmt::format("idle, {} partitions, ", partitions);
-  report.add({name_of(store),
-              with + "statements",
-              static_cast<double>(statements() - first) / seconds,
-              "/s",
-              {},
-              {}});
-  report.add({name_of(store),
-              with + "commits",
-              static_cast<double>(rig.commits() - commits) / seconds,
-              "/s",
-              {},
-              {}});
-  report.add({name_of(store),
-              with + "memory of the engine",
-              static_cast<double>(support::rss_anon_kb(::getpid()) - before_kb) / 1024,
-              "MB",
-              {},
-              {}});
+  report.add({name_of(store), with + "statements",
+              static_cast<double>(statements() - first) / seconds, "/s"});
+  report.add({name_of(store), with + "commits",
+              static_cast<double>(rig.commits() - commits) / seconds, "/s"});
+  report.add({name_of(store), with + "memory of the engine",
+              static_cast<double>(support::rss_anon_kb(::getpid()) - before_kb) / 1024, "MB"});
 }
 
 }  // namespace

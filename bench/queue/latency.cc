@@ -11,8 +11,8 @@ constexpr std::int64_t kFirstNumber = 100'000'000;  // names that no other items
 
 void report_latency(const Report& report, const std::string& store, const std::string& name,
                     const std::vector<double>& samples) {
-  report.add({store, name + ", p50", percentile(samples, 0.5), "ms", {}, {}});
-  report.add({store, name + ", p99", percentile(samples, 0.99), "ms", {}, {}});
+  report.add({store, name + ", p50", percentile(samples, 0.5), "ms"});
+  report.add({store, name + ", p99", percentile(samples, 0.99), "ms"});
 }
 
 // Time from the put's answer to the call.

@@ -16,8 +16,8 @@ constexpr std::int64_t kScanMs = 250;
 
 void report_times(const Report& report, Store store, const std::string& name,
                   const std::vector<double>& samples) {
-  report.add({name_of(store), name + ", median", percentile(samples, 0.5), "ms", {}, {}});
-  report.add({name_of(store), name + ", longest", percentile(samples, 1), "ms", {}, {}});
+  report.add({name_of(store), name + ", median", percentile(samples, 0.5), "ms"});
+  report.add({name_of(store), name + ", longest", percentile(samples, 1), "ms"});
 }
 
 queue::PartitionConfig config_of(const std::string& kind, const std::string& handler) {

@@ -92,6 +92,9 @@ Rig::~Rig() {
 void Rig::script(const std::string& sql) {
   auto session = database_->connect_writer();
   CHECK_OK(session);
+  if (database_->kind() == store::StoreKind::Postgres) {
+    CHECK_OK((*session)->script("SET statement_timeout = 0"));
+  }
   const Result<> done = (*session)->script(sql);
   CHECK_OK(done);
 }

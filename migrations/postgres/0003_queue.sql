@@ -22,6 +22,7 @@ CREATE TABLE partition (
   auto_close        BOOLEAN NOT NULL,
   manual_checkpoint BOOLEAN NOT NULL,
   sealed            BOOLEAN NOT NULL,
+  deleting          BOOLEAN NOT NULL DEFAULT FALSE,  -- goes in steps; whoever scans goes on with it
   refuse_when_closed BOOLEAN NOT NULL,
   max_retries       BIGINT NOT NULL CHECK (max_retries >= -1),
   priority          BIGINT NOT NULL,
@@ -49,6 +50,7 @@ CREATE TABLE partition (
 ) WITH (fillfactor = 50);
 CREATE INDEX partition_free ON partition (kind, ready_us) WHERE owner IS NULL AND ready_us IS NOT NULL;
 CREATE INDEX partition_owned ON partition (owner, ready_us) WHERE owner IS NOT NULL;
+CREATE INDEX partition_deleting ON partition (id) WHERE deleting;
 CREATE INDEX partition_by_status ON partition (status, id);
 
 -- Status: 1 available, 2 running, 3 failed, 4 complete, 5 delayed (available when due).
@@ -87,7 +89,8 @@ CREATE TABLE limit_key (
   version     BIGINT NOT NULL,
   concurrency BIGINT NOT NULL CHECK (concurrency >= 0),  -- 0: any number
   gap_us      BIGINT NOT NULL CHECK (gap_us >= 0),       -- between two starts
-  next_us     BIGINT NOT NULL                            -- no start before
+  next_us     BIGINT NOT NULL,                           -- no start before
+  reserved_us BIGINT NOT NULL                            -- the last time that a waiting item was given
 );
 -- A running item that counts. It counts only while its partition's token is that one.
 CREATE TABLE limit_hold (

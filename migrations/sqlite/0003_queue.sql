@@ -22,6 +22,7 @@ CREATE TABLE partition (
   auto_close        INTEGER NOT NULL,
   manual_checkpoint INTEGER NOT NULL,
   sealed            INTEGER NOT NULL,
+  deleting          INTEGER NOT NULL DEFAULT 0,  -- goes in steps; whoever scans goes on with it
   refuse_when_closed INTEGER NOT NULL,
   max_retries       INTEGER NOT NULL CHECK (max_retries >= -1),
   priority          INTEGER NOT NULL,
@@ -49,11 +50,12 @@ CREATE TABLE partition (
 );
 CREATE INDEX partition_free ON partition (kind, ready_us) WHERE owner IS NULL AND ready_us IS NOT NULL;
 CREATE INDEX partition_owned ON partition (owner, ready_us) WHERE owner IS NOT NULL;
+CREATE INDEX partition_deleting ON partition (id) WHERE deleting;
 CREATE INDEX partition_by_status ON partition (status, id);
 
 -- Status: 1 available, 2 running, 3 failed, 4 complete, 5 delayed (available when due).
 CREATE TABLE item (
-  id            INTEGER PRIMARY KEY,
+  id            INTEGER PRIMARY KEY AUTOINCREMENT,  -- an id is never given twice: handlers know items by it
   partition     INTEGER NOT NULL,
   name          TEXT NOT NULL,
   version       INTEGER NOT NULL,
@@ -74,8 +76,9 @@ CREATE TABLE item (
   updated_us    INTEGER NOT NULL,
   UNIQUE (partition, name)
 );
+-- The plus keeps the planner from answering `status = 1` by the range `status < 4`.
 -- Complete items are in none of these, so looking for work costs the same however many there are.
-CREATE INDEX item_open ON item (partition, status, gate, priority DESC, due_us, id) WHERE status < 4;
+CREATE INDEX item_open ON item (partition, status, gate, priority DESC, due_us, id) WHERE +status < 4;
 CREATE INDEX item_delayed ON item (partition, due_us) WHERE status = 5;
 CREATE INDEX item_delayed_gate ON item (partition, gate) WHERE status = 5;
 CREATE UNIQUE INDEX item_unique_key ON item (unique_key) WHERE unique_key IS NOT NULL;
@@ -87,7 +90,8 @@ CREATE TABLE limit_key (
   version     INTEGER NOT NULL,
   concurrency INTEGER NOT NULL CHECK (concurrency >= 0),  -- 0: any number
   gap_us      INTEGER NOT NULL CHECK (gap_us >= 0),       -- between two starts
-  next_us     INTEGER NOT NULL                            -- no start before
+  next_us     INTEGER NOT NULL,                           -- no start before
+  reserved_us INTEGER NOT NULL                            -- the last time that a waiting item was given
 );
 -- A running item that counts. It counts only while its partition's token is that one.
 CREATE TABLE limit_hold (

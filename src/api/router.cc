@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <set>
 
+#include "base/utf8.h"
 #include "net/endpoint.h"
 
 namespace quern::api {
@@ -84,9 +86,19 @@ Result<> Router::guard(const net::Exchange& exchange) const {
   return {};
 }
 
+// Names come from here to the store, which takes text only.
+Result<> Router::expect_text(const net::Target& target) {
+  const auto is_text = [](const std::string& text) { return is_valid_utf8(text); };
+  bool all = std::all_of(target.segments.begin(), target.segments.end(), is_text);
+  for (const auto& [name, value] : target.parameters) all = all && is_text(name) && is_text(value);
+  if (all) return {};
+  return Error{Errc::Invalid, "the address must be UTF-8 (percent-encoded)"};
+}
+
 net::Task<Result<>> Router::handle(net::Exchange& exchange) const {
   CO_TRY(guard(exchange));
   CO_TRY_ASSIGN(const net::Target target, net::parse_target(exchange.request().target));
+  CO_TRY(expect_text(target));
   const net::Method asked = exchange.request().method;
   const net::Method method = asked == net::Method::Head ? net::Method::Get : asked;
   std::set<std::string> allowed;

@@ -52,6 +52,7 @@ class Router {
     std::vector<std::string> segments;  // of the pattern
   };
   Result<> guard(const net::Exchange& exchange) const;
+  static Result<> expect_text(const net::Target& target);
 
   HostRule rule_;
   std::vector<Entry> entries_;

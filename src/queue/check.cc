@@ -101,7 +101,7 @@ Result<std::optional<Partition>> load_one(Tx& tx, PartitionId id) {
 // In one read. False: it has too many items for that.
 Result<bool> check_at_once(Tx& tx, PartitionId id, std::vector<std::string>& problems) {
   TRY_ASSIGN(const auto partition, load_one(tx, id));
-  if (!partition) return true;
+  if (!partition || partition->deleting) return true;
   TRY(judge_events(tx, *partition, problems));
   if (partition->items > kCheckedAtOnceMax) return false;
   TRY_ASSIGN(const Rows rows, tx.query(kCounts, id));

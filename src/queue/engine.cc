@@ -17,10 +17,6 @@ constexpr std::int64_t kRetryTurnMs = 200;  // after a turn that failed
 constexpr std::int64_t kCancelMs = 2000;    // for processors to answer that they were canceled
 constexpr std::int64_t kStoreMs = 5000;     // at the end, to store results and give up leases
 
-std::int64_t size_of(const Taken& taken) {
-  return static_cast<std::int64_t>(taken.data.size());
-}
-
 // The database is away, or somebody was in the way: the same turn may succeed later.
 bool may_pass(const Error& error) {
   const Errc kind = error.kind();
@@ -81,7 +77,7 @@ EngineStats Engine::Core::stats() const {
 
 net::Task<> Engine::Core::wake_loop(std::shared_ptr<Core> self) {
   self->loop_thread_ = std::this_thread::get_id();
-  while (!self->stopping_) {
+  while (!self->stopping_ || !self->holds_.empty()) {
     const net::Instant next = self->wakes_.empty() ? net::kNever : self->wakes_.begin()->first;
     co_await self->wake_event_.wait(next);
     const net::Instant now = net::in_ms(0);
@@ -90,18 +86,18 @@ net::Task<> Engine::Core::wake_loop(std::shared_ptr<Core> self) {
       self->wakes_.erase(self->wakes_.begin());
       const auto hold = self->holds_.find(id);
       if (hold == self->holds_.end()) continue;
-      hold->second.wake_at = net::kNever;
+      hold->second.wake.reset();
       self->pump(id);
     }
   }
 }
 
-// One entry per hold counts: the earliest. Others that are left of it find nothing to do.
+// One entry per hold: the earliest.
 void Engine::Core::wake_at(Hold& hold, net::Instant at) {
-  if (hold.wake_at <= at) return;
-  hold.wake_at = at;
-  const auto added = wakes_.emplace(at, hold.partition.id);
-  if (added == wakes_.begin()) wake_event_.notify_all();
+  if (hold.wake && (*hold.wake)->first <= at) return;
+  if (hold.wake) wakes_.erase(*hold.wake);
+  hold.wake = wakes_.emplace(at, hold.partition.id);
+  if (*hold.wake == wakes_.begin()) wake_event_.notify_all();
 }
 
 // Answers that come in the same round of the loop go with one turn.
@@ -139,11 +135,14 @@ std::int64_t Engine::Core::room_for(const Hold& hold) const {
   const auto same = slots_by_handler_.find(hold.partition.config.handler);
   const std::int64_t of_handler = same == slots_by_handler_.end() ? 0 : same->second;
   room = std::min(room, options_.in_flight_per_handler_max - of_handler + ending);
-  const std::int64_t item_bytes = hold.partition.item_bytes_max;
-  if (item_bytes > 0) {
-    const std::int64_t fit = (options_.in_flight_bytes_max - bytes_used_) / item_bytes;
-    room = std::min(room, std::max(fit, slots_used_ == 0 ? std::int64_t{1} : std::int64_t{0}));
+  if (!starving_.empty()) {
+    // Somebody waits: nobody goes on with more than a fair part of the slots.
+    const auto wanting = active_ + static_cast<std::int64_t>(starving_.size());
+    const std::int64_t part = std::max<std::int64_t>(options_.in_flight_max / wanting, 1);
+    room = std::min(room, part - (running - ending));
   }
+  const std::int64_t fit = (options_.in_flight_bytes_max - bytes_used_) / reserved_bytes(hold);
+  room = std::min(room, std::max(fit, slots_used_ == 0 ? std::int64_t{1} : std::int64_t{0}));
   return std::max<std::int64_t>(room, 0);
 }
 
@@ -162,7 +161,7 @@ void Engine::Core::send_turn(Hold& hold, std::int64_t room) {
   hold.turning = true;
   hold.again = false;
   hold.room = room;
-  use(hold, room, room * hold.partition.item_bytes_max);
+  use(hold, room, room * reserved_bytes(hold));
   submit(loop_, writer_.lane(lane_of(turn.partition)), std::move(turn),
          [self = shared_from_this(), id = hold.partition.id, token = hold.partition.token](
              Result<Turned> turned) { self->on_turned(id, token, std::move(turned)); });
@@ -174,7 +173,7 @@ void Engine::Core::on_turned(PartitionId id, std::int64_t token, Result<Turned> 
   Hold& hold = found->second;
   hold.turning = false;
   const std::int64_t room = std::exchange(hold.room, 0);
-  give_back(hold, room, room * hold.partition.item_bytes_max);
+  give_back(hold, room, room * reserved_bytes(hold));
   if (!turned.ok()) return on_turn_failed(found, turned.error());
   settle_sent(hold);
   hold.singly = hold.singly && !hold.finished.empty();
@@ -185,13 +184,13 @@ void Engine::Core::on_turned(PartitionId id, std::int64_t token, Result<Turned> 
   if (!hold.partition.owner && hold.idle()) return drop(found);
   const bool another = turned->more || hold.again || !hold.finished.empty() ||
                        (room > 0 && taken == room && room_for(hold) > 0);
+  if (crowded_ && hold.idle() && !another) hold.leaving = true;
   if (another || hold.leaving || stopping_) return post_pump(hold);
-  if (taken == 0 && hold.partition.ready_us && *hold.partition.ready_us < kNeverUs) {
-    const std::int64_t wait_us = *hold.partition.ready_us - turned->now_us;
-    if (wait_us > 0 || hold.idle()) {
-      wake_at(hold, net::in_ms(std::max<std::int64_t>(wait_us / 1000, 0) + 1));
-    }
-  }
+  const std::int64_t idle_us = hold.idle() ? hold.partition.ready_us.value_or(kNeverUs) : kNeverUs;
+  const std::int64_t next_us = std::min(idle_us, hold.partition.delayed_us);
+  if (next_us == kNeverUs) return;
+  const std::int64_t wait_us = std::max<std::int64_t>(next_us - turned->now_us, 0);
+  wake_at(hold, net::in_ms(wait_us / 1000 + 1));
 }
 
 // Its handler may have been changed by its user; slots are counted under the new one then.
@@ -221,6 +220,7 @@ void Engine::Core::settle_sent(Hold& hold) {
     if (finished.status == Status::Delayed && finished.counted) ++stats_.retried;
     if (finished.status == Status::Available) ++stats_.moved;
     hold.running.erase(running);
+    if (hold.running.empty()) --active_;
   }
   lock.unlock();
   hold.sent.clear();
@@ -265,6 +265,7 @@ void Engine::Core::dispatch(Hold& hold, Taken taken) {
   const std::string limit_key = taken.limit_key;
   const PartitionId id = hold.partition.id;
   const std::int64_t token = hold.partition.token;
+  if (hold.running.empty()) ++active_;
   hold.running.emplace(item, std::move(taken));
   if (limit_key.empty()) return process(id, token, item);
   submit(loop_, writer_.control(), AcquireLimit{limit_key, item, id, token},
@@ -319,6 +320,7 @@ void Engine::Core::on_answer(PartitionId id, std::int64_t token, ItemId item, Ou
     // Stays running in the store: whoever claims the partition next does it again.
     const std::int64_t bytes = size_of(taken);
     hold.running.erase(running);
+    if (hold.running.empty()) --active_;
     hold.leaving = true;
     --in_flight_;
     give_back(hold, 1, bytes);

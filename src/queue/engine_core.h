@@ -20,6 +20,8 @@
 
 namespace quern::queue {
 
+using Wakes = std::multimap<net::Instant, PartitionId>;
+
 // A partition that this owner has.
 struct Hold {
   Partition partition;
@@ -33,10 +35,21 @@ struct Hold {
   bool starving = false;
   bool leaving = false;  // nothing more is taken; when nothing is under way, it is given up
   bool singly = false;   // a turn failed: results go one by one, so that the culprit is found
-  net::Instant wake_at = net::kNever;
+  std::optional<Wakes::iterator> wake;
 
   bool idle() const { return running.empty() && finished.empty() && !turning; }
 };
+
+// Twice: the hold keeps the bytes for comparing, the processor has its own.
+inline std::int64_t size_of(const Taken& taken) {
+  return 2 * static_cast<std::int64_t>(taken.data.size());
+}
+
+// For one item that may be taken. Where none was put yet, it is as large as can be.
+inline std::int64_t reserved_bytes(const Hold& hold) {
+  const std::int64_t largest = hold.partition.item_bytes_max;
+  return 2 * (largest > 0 ? largest : static_cast<std::int64_t>(kItemBytesMax));
+}
 
 class Engine::Core : public std::enable_shared_from_this<Engine::Core> {
  public:
@@ -57,7 +70,11 @@ class Engine::Core : public std::enable_shared_from_this<Engine::Core> {
   net::Task<Result<>> scan_once();
   void on_scanned(Scanned scanned);
   void hold(Partition partition);
-  void free_unknown(PartitionId id);
+  void free_unknown(const Held& held);
+  void go_on_deleting(PartitionId id);
+  std::vector<std::string> kinds() const;
+  net::Task<> pause_scanning();
+  void want_scan();
   void claim_in_lane(PartitionId id);
   void on_renewed(const Result<std::int64_t>& until);
   void lose_everything();
@@ -103,7 +120,11 @@ class Engine::Core : public std::enable_shared_from_this<Engine::Core> {
   std::int64_t bytes_used_ = 0;
   std::map<std::string, std::int64_t> slots_by_handler_;
   std::list<PartitionId> starving_;  // would take more, but all slots are used
-  std::multimap<net::Instant, PartitionId> wakes_;
+  Wakes wakes_;
+  std::int64_t active_ = 0;  // holds with something running
+  bool crowded_ = false;     // others wait for a place among those held
+  bool scan_wanted_ = false;
+  std::int64_t poked_scan_ms_ = 5;
   std::int64_t releases_ = 0;  // under way
   bool stopping_ = false;
   bool scanning_ = false;

@@ -15,7 +15,6 @@ namespace {
 
 // Pokes for partitions that nobody here holds cause a scan, but not more often than this.
 constexpr std::int64_t kPokedScanMsMin = 5;
-constexpr std::int64_t kIdleReleasedAtOnce = 64;
 
 std::string random_name() {
   std::array<unsigned char, 8> random;
@@ -54,12 +53,32 @@ net::Task<> Engine::Core::scan_loop(std::shared_ptr<Core> self) {
     self->note_trouble(done.ok() ? "" : done.error().message());
     if (self->stopping_) break;
     if (done.ok() && !registered) continue;
-    const net::Instant soonest = net::in_ms(kPokedScanMsMin);
-    co_await self->scan_event_.wait(net::in_ms(self->options_.scan_ms));
-    co_await self->loop_.sleep_until(soonest);
+    co_await self->pause_scanning();
   }
   self->scanning_ = false;
   self->drained_.notify_all();
+}
+
+// Until the next scan is due or wanted. Pokes that lead to no claim (the partition is another
+// server's) lead to fewer and fewer scans.
+net::Task<> Engine::Core::pause_scanning() {
+  const net::Instant soonest = net::in_ms(poked_scan_ms_);
+  if (!std::exchange(scan_wanted_, false)) {
+    const net::WaitEnd end = co_await scan_event_.wait(net::in_ms(options_.scan_ms));
+    scan_wanted_ = false;
+    if (end == net::WaitEnd::Notified) {
+      poked_scan_ms_ = std::min(2 * poked_scan_ms_, options_.scan_ms);
+    } else {
+      poked_scan_ms_ = kPokedScanMsMin;
+    }
+  }
+  co_await loop_.sleep_until(soonest);
+}
+
+std::vector<std::string> Engine::Core::kinds() const {
+  std::vector<std::string> kinds;
+  for (const auto& [kind, processor] : processors_) kinds.push_back(kind);
+  return kinds;
 }
 
 net::Task<Result<>> Engine::Core::register_self() {
@@ -115,7 +134,7 @@ void Engine::Core::lose_everything() {
 net::Task<Result<>> Engine::Core::scan_once() {
   Scan scan;
   scan.owner = owner_->id;
-  for (const auto& [kind, processor] : processors_) scan.kinds.push_back(kind);
+  scan.kinds = kinds();
   scan.held = static_cast<std::int64_t>(holds_.size());
   scan.held_max = options_.held_max;
   scan.patience_us = options_.lease_ms * 1000;
@@ -148,15 +167,28 @@ void Engine::Core::hold(Partition partition) {
 }
 
 // The store says that it is ours, and we know nothing of it: an answer was lost.
-void Engine::Core::free_unknown(PartitionId id) {
+void Engine::Core::free_unknown(const Held& held) {
   const OwnerId owner = owner_->id;
-  auto op =
-      change_partition(id, [id, owner](store::Tx& tx) { return release_unknown(tx, id, owner); });
-  submit(loop_, writer_.lane(lane_of(id)), std::move(op), [](const Result<bool>&) {});
+  auto op = change_partition(
+      held.id, [held, owner](store::Tx& tx) { return release_unknown(tx, held, owner); });
+  submit(loop_, writer_.lane(lane_of(held.id)), std::move(op), [](const Result<bool>&) {});
+}
+
+// Whoever began to delete it died on the way.
+void Engine::Core::go_on_deleting(PartitionId id) {
+  auto op = change_partition(id, [id](store::Tx& tx) -> Result<bool> {
+    const Partition* partition = LockedPartitions::of(tx).find(id);
+    if (partition == nullptr || !partition->deleting) return true;
+    return delete_some(tx, id);
+  });
+  submit(loop_, writer_.lane(lane_of(id)), std::move(op),
+         [self = shared_from_this(), id](const Result<bool>& gone) {
+           if (gone.ok() && !*gone && !self->stopping_) self->go_on_deleting(id);
+         });
 }
 
 void Engine::Core::claim_in_lane(PartitionId id) {
-  submit(loop_, writer_.lane(lane_of(id)), ClaimPartition{id, owner_->id},
+  submit(loop_, writer_.lane(lane_of(id)), ClaimPartition{id, owner_->id, kinds()},
          [self = shared_from_this(), owner = owner_->id](Result<std::optional<Partition>> claimed) {
            const bool ours = self->owner_ && self->owner_->id == owner;
            if (ours && claimed.ok() && *claimed) self->hold(**std::move(claimed));
@@ -165,17 +197,23 @@ void Engine::Core::claim_in_lane(PartitionId id) {
 
 void Engine::Core::on_scanned(Scanned scanned) {
   for (Partition& partition : scanned.claimed) hold(std::move(partition));
-  for (const PartitionId id : scanned.ready) {
-    const auto hold = holds_.find(id);
+  for (const Held& ready : scanned.ready) {
+    const auto hold = holds_.find(ready.id);
     if (hold == holds_.end()) {
-      free_unknown(id);
+      free_unknown(ready);
     } else if (hold->second.idle()) {
-      pump(id);
+      pump(ready.id);
     }
   }
+  for (const PartitionId id : scanned.deleting) go_on_deleting(id);
   for (const PartitionId id : scanned.contended) claim_in_lane(id);
   if (scanned.surplus > 0) give_up_some(scanned.surplus, /*busy_too=*/true);
-  if (scanned.room_wanted) give_up_some(kIdleReleasedAtOnce, /*busy_too=*/false);
+  crowded_ = scanned.room_wanted;
+  if (crowded_) give_up_some(kClaimedAtOnceMax, /*busy_too=*/false);
+  // There may be more where a whole handful was found.
+  const auto claimed = static_cast<std::int64_t>(scanned.claimed.size());
+  if (claimed > 0) poked_scan_ms_ = kPokedScanMsMin;
+  if (claimed >= kClaimedAtOnceMax) scan_wanted_ = true;
 }
 
 void Engine::Core::give_up_some(std::int64_t count, bool busy_too) {
@@ -207,6 +245,7 @@ void Engine::Core::release(PartitionId id) {
              const std::scoped_lock lock(self->mutex_);
              if (released.ok()) ++self->stats_.released;
            }
+           if (self->crowded_ && !self->stopping_) self->want_scan();
            self->drained_.notify_all();
          });
 }
@@ -215,15 +254,16 @@ void Engine::Core::drop(Holds::iterator found) {
   // Out of the map first: giving slots back wakes others.
   const Hold hold = std::move(found->second);
   holds_.erase(found);
+  if (hold.wake) wakes_.erase(*hold.wake);
+  if (!hold.running.empty()) --active_;
   --held_;
-  std::int64_t bytes = hold.room * hold.partition.item_bytes_max;
-  for (const auto& [item, taken] : hold.running) {
-    bytes += static_cast<std::int64_t>(taken.data.size());
-  }
+  std::int64_t bytes = hold.room * reserved_bytes(hold);
+  for (const auto& [item, taken] : hold.running) bytes += size_of(taken);
   const auto running = static_cast<std::int64_t>(hold.running.size());
   in_flight_ -= running;
   if (running + hold.room > 0) give_back(hold, running + hold.room, bytes);
   drained_.notify_all();
+  if (stopping_) wake_event_.notify_all();
 }
 
 void Engine::Core::poke(PartitionId partition) {
@@ -235,6 +275,12 @@ void Engine::Core::poke(PartitionId partition) {
   loop_.remote().post([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->take_pokes();
   });
+}
+
+// Also while one is under way: that one may have looked already.
+void Engine::Core::want_scan() {
+  scan_wanted_ = true;
+  scan_event_.notify_all();
 }
 
 void Engine::Core::take_pokes() {
@@ -250,7 +296,7 @@ void Engine::Core::take_pokes() {
     unknown = unknown || hold == holds_.end();
     if (hold != holds_.end()) post_pump(hold->second);
   }
-  if (unknown) scan_event_.notify_all();
+  if (unknown) want_scan();
 }
 
 void Engine::Core::note_trouble(const std::string& trouble) {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <set>
 
 #include "base/crash.h"
 #include "base/utf8.h"
@@ -105,6 +105,10 @@ Item item_of(const Row& row) {
 // Whether items may be put into the partition, at this gate.
 Result<> accepts(const Partition* partition, const NewItem& item) {
   if (partition == nullptr) return Error{Errc::Missing, "the partition is gone"};
+  if (partition->deleting) {
+    return Error{Errc::Conflict,
+                 fmt::format("partition '{}' is being deleted; try again soon", partition->name)};
+  }
   if (item.gate < partition->gate) {
     return Error{
         Errc::Conflict,
@@ -144,6 +148,14 @@ void open_again(LockedPartitions& locked, Partition& partition) {
   partition.version += 1;
   locked.note(partition.id, "partition.opened", {}, partition.gate);
 }
+
+struct Added {
+  PartitionId partition;
+  const NewItem* item;
+  const std::string* digest;
+  std::optional<std::string> unique_key;
+  std::optional<std::string> limit_key;
+};
 
 // The puts of one batch on their way.
 class Putting {
@@ -189,12 +201,10 @@ class Putting {
 };
 
 Result<> Putting::insert() {
-  Bulk rows;
   std::size_t total = 0;
   for (const PutItems& put : batch_) total += put.items.size();
   digests_.reserve(total);
-  std::vector<std::optional<std::string>> keys;
-  keys.reserve(2 * total);
+  std::vector<Added> adding;
   for (const PutItems& put : batch_) {
     accepted_.emplace_back();
     for (const NewItem& item : put.items) {
@@ -203,12 +213,19 @@ Result<> Putting::insert() {
     for (const NewItem& item : put.items) {
       digests_.push_back(digest_of(item));
       if (!accepted_.back().ok()) continue;
-      keys.push_back(none_if_empty(item.unique_key));
-      keys.push_back(none_if_empty(item.limit_key));
-      rows.add(put.partition, item.name, item.gate, static_cast<std::int64_t>(status_of(item)),
-               item.priority, due_of(item, now_us_), bytes_of(item.data), bytes_of(digests_.back()),
-               keys[keys.size() - 2], keys.back(), now_us_);
+      adding.push_back({put.partition, &item, &digests_.back(), none_if_empty(item.unique_key),
+                        none_if_empty(item.limit_key)});
     }
+  }
+  // Unique keys are shared by all partitions: in one order, batches do not deadlock over them.
+  std::stable_sort(adding.begin(), adding.end(), [](const Added& a, const Added& b) {
+    return a.item->unique_key < b.item->unique_key;
+  });
+  Bulk rows;
+  for (const Added& a : adding) {
+    rows.add(a.partition, a.item->name, a.item->gate, static_cast<std::int64_t>(status_of(*a.item)),
+             a.item->priority, due_of(*a.item, now_us_), bytes_of(a.item->data),
+             bytes_of(*a.digest), a.unique_key, a.limit_key, now_us_);
   }
   TRY_ASSIGN(const Rows added, tx_.bulk(kAdd, rows));
   for (const Row row : added) {
@@ -219,35 +236,36 @@ Result<> Putting::insert() {
 
 // Also of refused ones: a put that is repeated after the gate has passed is still the same put.
 Result<> Putting::look_up_others() {
-  std::map<ItemKey, std::string_view> others;
-  std::map<ItemKey, bool> first;
+  struct Other {
+    const std::string* name;
+    std::string_view digest;
+  };
+  std::multimap<ItemKey, Other> others;
+  std::set<ItemKey> first;
   std::size_t at = 0;
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     for (const NewItem& item : batch_[i].items) {
       const std::string& digest = digests_[at++];
       ItemKey key{batch_[i].partition, item.name};
       // The first of two in one batch was added; the second is looked up.
-      if (accepted_[i].ok() && added_.contains(key) && !std::exchange(first[key], true)) continue;
-      others.emplace(std::move(key), digest);
+      if (accepted_[i].ok() && added_.contains(key) && first.insert(key).second) continue;
+      others.emplace(std::move(key), Other{&item.name, digest});
     }
   }
   Bulk wanted;
-  for (const auto& [key, digest] : others) wanted.add(key.first, key.second);
+  for (auto other = others.begin(); other != others.end();
+       other = others.upper_bound(other->first)) {
+    wanted.add(other->first.first, other->first.second);
+  }
   TRY_ASSIGN(const Rows found, tx_.bulk(kExisting, wanted));
   for (const Row row : found) {
-    const auto other = others.find({row.get<PartitionId>(1), row.get<std::string>(2)});
-    CHECK(other != others.end());
-    if (row.get<std::string>(3) == other->second) {
-      same_.emplace(other->first, row.get<ItemId>(0));
-      continue;
+    const ItemKey key{row.get<PartitionId>(1), row.get<std::string>(2)};
+    const auto digest = row.get<std::string>(3);
+    const auto [begin, end] = others.equal_range(key);
+    for (auto other = begin; other != end; ++other) {
+      if (other->second.digest != digest) different_ = other->second.name;
     }
-    for (const PutItems& put : batch_) {
-      for (const NewItem& item : put.items) {
-        if (put.partition == other->first.first && item.name == other->first.second) {
-          different_ = &item.name;
-        }
-      }
-    }
+    same_.emplace(key, row.get<ItemId>(0));
   }
   return {};
 }

@@ -18,6 +18,8 @@ using store::Rows;
 using store::Sql;
 using store::Tx;
 
+constexpr std::int64_t kLatenessUs = 2000;
+
 constexpr Sql kLoad{"SELECT key, version, concurrency, gap_us FROM limit_key WHERE key = $1"};
 constexpr Sql kLoadLocked{
     "SELECT key, version, concurrency, gap_us FROM limit_key WHERE key = $1",
@@ -25,19 +27,21 @@ constexpr Sql kLoadLocked{
 constexpr Sql kList{
     "SELECT key, version, concurrency, gap_us FROM limit_key WHERE key > $1 ORDER BY key LIMIT $2"};
 constexpr Sql kMake{
-    "INSERT INTO limit_key (key, version, concurrency, gap_us, next_us) VALUES ($1, 1, $2, $3, 0)"
+    "INSERT INTO limit_key (key, version, concurrency, gap_us, next_us, reserved_us)"
+    " VALUES ($1, 1, $2, $3, 0, 0)"
     " ON CONFLICT (key) DO NOTHING"};
 // A shorter gap counts at once: the time that a longer one left behind is cut.
 constexpr Sql kChange{
     "UPDATE limit_key SET version = version + 1, concurrency = $2, gap_us = $3,"
-    " next_us = CASE WHEN next_us > $4 THEN $4 ELSE next_us END WHERE key = $1"};
+    " next_us = CASE WHEN next_us > $4 THEN $4 ELSE next_us END, reserved_us = 0 WHERE key = $1"};
 constexpr Sql kDelete{"DELETE FROM limit_key WHERE key = $1"};
 constexpr Sql kDeleteHolds{"DELETE FROM limit_hold WHERE key = $1"};
 
 // Locked, in one order everywhere: of all processes, one at a time grants a key.
-constexpr Sql kLock{"SELECT key, concurrency, gap_us, next_us FROM limit_key WHERE key = $1",
-                    "SELECT key, concurrency, gap_us, next_us FROM limit_key WHERE key = ANY ($1)"
-                    " ORDER BY key FOR UPDATE"};
+constexpr Sql kLock{
+    "SELECT key, concurrency, gap_us, next_us, reserved_us FROM limit_key WHERE key = $1",
+    "SELECT key, concurrency, gap_us, next_us, reserved_us FROM limit_key WHERE key = ANY ($1)"
+    " ORDER BY key FOR UPDATE"};
 // Holds of items that no longer run under their token, and of those that ask anew.
 constexpr Sql kClean{
     "DELETE FROM limit_hold WHERE key = $1 AND (item = $2 OR NOT EXISTS"
@@ -52,9 +56,10 @@ constexpr Sql kHold{"INSERT INTO limit_hold (key, item, partition, token) VALUES
                     "INSERT INTO limit_hold (key, item, partition, token)"
                     " SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[])"};
 constexpr Sql kSetNext{
-    "UPDATE limit_key SET next_us = $2 WHERE key = $1",
-    "UPDATE limit_key AS k SET next_us = w.next_us FROM unnest($1::text[], $2::bigint[])"
-    " AS w (key, next_us) WHERE k.key = w.key"};
+    "UPDATE limit_key SET next_us = $2, reserved_us = $3 WHERE key = $1",
+    "UPDATE limit_key AS k SET next_us = w.next_us, reserved_us = w.reserved_us"
+    " FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS w (key, next_us, reserved_us)"
+    " WHERE k.key = w.key"};
 // What another transaction has locked is being deleted there; waiting for it could deadlock.
 constexpr Sql kRelease{
     "DELETE FROM limit_hold WHERE key = $1 AND item = $2 AND (token = $3 OR $3 = 0)"
@@ -70,9 +75,10 @@ struct Current {
   std::int64_t concurrency = 0;
   std::int64_t gap_us = 0;
   std::int64_t next_us = 0;
+  std::int64_t reserved_us = 0;
   std::int64_t holders = 0;
   std::int64_t refused = 0;  // by this batch
-  bool started = false;      // by this batch
+  bool changed = false;      // by this batch
 };
 using CurrentLimits = std::map<std::string, Current>;
 using HoldKey = std::pair<std::string, ItemId>;
@@ -111,7 +117,7 @@ Result<CurrentLimits> lock_limits(Tx& tx, std::span<const AcquireLimit> batch) {
   CurrentLimits limits;
   for (const Row row : rows) {
     limits[row.get<std::string>(0)] = {row.get<std::int64_t>(1), row.get<std::int64_t>(2),
-                                       row.get<std::int64_t>(3)};
+                                       row.get<std::int64_t>(3), row.get<std::int64_t>(4)};
   }
   Bulk asking;
   for (const AcquireLimit& acquire : batch) {
@@ -127,11 +133,16 @@ Result<CurrentLimits> lock_limits(Tx& tx, std::span<const AcquireLimit> batch) {
   return limits;
 }
 
-// When to ask again; 0: granted. Those that are refused in one batch do not all come back at once.
-std::int64_t wait_of(const Current& limit, std::int64_t now_us) {
+// When to ask again; 0: granted. Each one that is refused gets a time of its own, so that a long
+// backlog does not come back all at once, again and again. A little more than the gap lies between
+// them: one that starts late must not make the next one come too early.
+std::int64_t wait_of(Current& limit, std::int64_t now_us) {
   std::int64_t wait_us = 0;
   if (limit.gap_us > 0 && now_us < limit.next_us) {
-    wait_us = limit.next_us - now_us + limit.gap_us * limit.refused;
+    const std::int64_t apart_us = limit.gap_us + limit.gap_us / 20 + kLatenessUs;
+    limit.reserved_us = std::max(limit.next_us, limit.reserved_us + apart_us);
+    limit.changed = true;
+    wait_us = limit.reserved_us - now_us;
   }
   if (limit.concurrency > 0 && limit.holders >= limit.concurrency) {
     const std::int64_t turns = 1 + limit.refused / limit.concurrency;
@@ -147,7 +158,7 @@ AcquireLimit::Reply acquire_one(Current& limit, std::int64_t now_us) {
     return {false, wait_us};
   }
   ++limit.holders;
-  limit.started = true;
+  limit.changed = true;
   limit.next_us = now_us + limit.gap_us;
   return {true, 0};
 }
@@ -174,7 +185,7 @@ Result<std::vector<Result<AcquireLimit::Reply>>> acquire_all(Tx& tx,
   }
   Bulk next;
   for (const auto& [key, limit] : limits) {
-    if (limit.started && limit.gap_us > 0) next.add(key, limit.next_us);
+    if (limit.changed && limit.gap_us > 0) next.add(key, limit.next_us, limit.reserved_us);
   }
   TRY(tx.bulk(kHold, holds));
   TRY(tx.bulk(kSetNext, next));

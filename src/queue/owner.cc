@@ -33,7 +33,9 @@ constexpr Sql kRenew{"UPDATE owner SET until_us = $2 WHERE id = $1 RETURNING id"
                      " FROM unnest($1::bigint[], $2::bigint[]) AS w (id, until_us)"
                      " WHERE owner.id = w.id RETURNING owner.id"};
 constexpr Sql kSetHeld{"UPDATE owner SET held = $2 WHERE id = $1"};
-constexpr Sql kOwners{"SELECT id, kinds, held, until_us FROM owner ORDER BY until_us LIMIT $1"};
+constexpr Sql kOwners{
+    "SELECT id, kinds, held, until_us FROM owner"
+    " ORDER BY CASE WHEN id = $2 THEN 0 ELSE 1 END, until_us LIMIT $1"};
 // A partition that is being written for is locked; it is left for the next scan.
 constexpr Sql kReap{
     "UPDATE partition SET owner = NULL WHERE id IN (SELECT id FROM partition WHERE owner = $1"
@@ -68,7 +70,7 @@ constexpr Sql kClaim{
 constexpr Sql kInterrupt{
     "UPDATE item SET status = 1, version = version + 1, interruptions = interruptions + 1,"
     " updated_us = $2 WHERE id IN (SELECT id FROM item WHERE partition = $1 AND status = 2"
-    " AND status < 4) RETURNING id, partition, interruptions, errors, gate",
+    " AND +status < 4) RETURNING id, partition, interruptions, errors, gate",
     "UPDATE item SET status = 1, version = item.version + 1,"
     " interruptions = item.interruptions + 1, updated_us = w.now_us"
     " FROM unnest($1::bigint[], $2::bigint[]) AS w (partition, now_us)"
@@ -82,7 +84,9 @@ constexpr Sql kAddEvent{
     "INSERT INTO event (partition, number, kind, item, gate, token, at_us)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7)"};
 constexpr Sql kReadyHeld{
-    "SELECT id FROM partition WHERE owner = $1 AND ready_us <= $2 ORDER BY ready_us LIMIT $3"};
+    "SELECT id, token FROM partition WHERE owner = $1 AND ready_us <= $2 ORDER BY ready_us"
+    " LIMIT $3"};
+constexpr Sql kDeleting{"SELECT id FROM partition WHERE deleting ORDER BY id LIMIT $1"};
 constexpr Sql kFreeAll{
     "UPDATE partition SET owner = NULL WHERE id IN"
     " (SELECT id FROM partition WHERE owner IS NOT NULL LIMIT $1)"};
@@ -95,8 +99,9 @@ struct Peer {
   std::int64_t until_us = 0;
 };
 
-Result<std::vector<Peer>> load_owners(Tx& tx) {
-  TRY_ASSIGN(const Rows rows, tx.query(kOwners, kOwnersMax));
+// This one first, then those that have been silent longest.
+Result<std::vector<Peer>> load_owners(Tx& tx, OwnerId me) {
+  TRY_ASSIGN(const Rows rows, tx.query(kOwners, kOwnersMax, me));
   std::vector<Peer> owners;
   for (const Row row : rows) {
     owners.push_back({row.get<OwnerId>(0), row.get<std::string>(1), row.get<std::int64_t>(2),
@@ -162,7 +167,7 @@ class Scanning {
 
   Result<Scanned> run() {
     TRY_ASSIGN(now_us_, tx_.now_us());
-    TRY_ASSIGN(owners_, load_owners(tx_));
+    TRY_ASSIGN(owners_, load_owners(tx_, scan_.owner));
     for (const Peer& owner : owners_) {
       if (owner.until_us <= now_us_ && owner.id != scan_.owner) {
         TRY(reap(tx_, owner, now_us_, scanned_.contended));
@@ -174,7 +179,11 @@ class Scanning {
     const auto held = scan_.held + static_cast<std::int64_t>(scanned_.claimed.size());
     if (held != stored_held_) TRY(tx_.exec(kSetHeld, scan_.owner, held));
     TRY_ASSIGN(const Rows ready, tx_.query(kReadyHeld, scan_.owner, now_us_, kListMax));
-    for (const Row row : ready) scanned_.ready.push_back(row.get<PartitionId>(0));
+    for (const Row row : ready) {
+      scanned_.ready.push_back({row.get<PartitionId>(0), row.get<std::int64_t>(1)});
+    }
+    TRY_ASSIGN(const Rows deleting, tx_.query(kDeleting, kContendedAtOnce));
+    for (const Row row : deleting) scanned_.deleting.push_back(row.get<PartitionId>(0));
     if (shares.somebody_has_less) {
       scanned_.surplus = std::max<std::int64_t>(0, scan_.held - shares.share);
     }
@@ -279,6 +288,10 @@ Result<ClaimPartition::Reply> claim_one(Tx& tx, const ClaimPartition& claim) {
   LockedPartitions& locked = LockedPartitions::of(tx);
   const Partition* stored = locked.find(claim.partition);
   if (stored == nullptr || !stored->ready_us) return ClaimPartition::Reply();
+  const auto& kinds = claim.kinds;
+  if (std::find(kinds.begin(), kinds.end(), stored->config.kind) == kinds.end()) {
+    return ClaimPartition::Reply();
+  }
   TRY_ASSIGN(const bool free, is_free(tx, *stored));
   if (!free) return ClaimPartition::Reply();
   Partition* partition = locked.edit(claim.partition);
@@ -337,11 +350,11 @@ std::vector<Result<ClaimPartition::Reply>> apply(Tx& tx, std::span<const ClaimPa
   return results;
 }
 
-Result<bool> release_unknown(Tx& tx, PartitionId partition, OwnerId owner) {
+Result<bool> release_unknown(Tx& tx, const Held& held, OwnerId owner) {
   LockedPartitions& locked = LockedPartitions::of(tx);
-  const Partition* stored = locked.find(partition);
-  if (stored == nullptr || stored->owner != owner) return false;
-  locked.edit(partition)->owner.reset();
+  const Partition* stored = locked.find(held.id);
+  if (stored == nullptr || stored->owner != owner || stored->token != held.token) return false;
+  locked.edit(held.id)->owner.reset();
   return true;
 }
 

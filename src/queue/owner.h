@@ -50,9 +50,14 @@ struct Scan {
   std::int64_t patience_us =
       0;  // a partition that was ready for longer is claimed beyond the share
 };
+struct Held {
+  PartitionId id;
+  std::int64_t token = 0;
+};
 struct Scanned {
-  std::vector<Partition> claimed;  // with their new tokens
-  std::vector<PartitionId> ready;  // held ones that have something to do by now
+  std::vector<Partition> claimed;     // with their new tokens
+  std::vector<Held> ready;            // held ones that have something to do by now
+  std::vector<PartitionId> deleting;  // whose deletion was not finished
   std::int64_t surplus = 0;  // so many should be given up, for others have less than their share
   bool room_wanted = false;  // ready ones wait, but the cap is reached
   // Free ones that somebody writes for at every scan: to be claimed in their own lanes.
@@ -67,6 +72,7 @@ Result<Scanned> scan_partitions(store::Tx& tx, const Scan& scan);
 struct ClaimPartition {
   PartitionId partition;
   OwnerId owner;
+  std::vector<std::string> kinds;  // that the owner can process
 
   using Reply = std::optional<Partition>;
   store::Fence fence() const { return {partition.value, 0}; }
@@ -75,7 +81,7 @@ std::vector<Result<ClaimPartition::Reply>> apply(store::Tx& tx,
                                                  std::span<const ClaimPartition> batch);
 // Frees a partition that the owner has without knowing: the answer to a claim or a release was
 // lost. In its lane; returns whether it was so.
-Result<bool> release_unknown(store::Tx& tx, PartitionId partition, OwnerId owner);
+Result<bool> release_unknown(store::Tx& tx, const Held& held, OwnerId owner);
 
 // Gives up a partition, in its own lane. Its running items, if any, are interrupted.
 struct ReleasePartition {

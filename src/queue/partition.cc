@@ -30,11 +30,12 @@ constexpr Sql kConfigure{
     " concurrency = $10, backoff_ms = $11, backoff_ms_max = $12, retain_ms = $13 WHERE id = $1"};
 constexpr Sql kLowestOpenGate{
     "SELECT min(gate) FROM (SELECT min(gate) AS gate FROM item WHERE partition = $1 AND status = 1"
-    " AND status < 4 UNION ALL SELECT min(gate) FROM item WHERE partition = $1 AND status = 5) AS "
+    " AND +status < 4 UNION ALL SELECT min(gate) FROM item WHERE partition = $1 AND status = 5) AS "
     "lowest"};
 constexpr Sql kBusyAtGate{
     "SELECT count(*) FROM (SELECT 1 FROM item WHERE partition = $1 AND gate = $2 AND"
-    " status IN (1, 2) AND status < 4 UNION ALL SELECT 1 FROM item WHERE partition = $1 AND gate = "
+    " status IN (1, 2) AND +status < 4 UNION ALL SELECT 1 FROM item WHERE partition = $1 AND gate "
+    "= "
     "$2 AND"
     " status = 5 LIMIT 1000) AS busy"};
 constexpr Sql kRequeueOne{
@@ -44,24 +45,27 @@ constexpr Sql kRequeueOne{
 constexpr Sql kRequeueSome{
     "UPDATE item SET status = 1, retry_count = 0, interruptions = 0, version = version + 1,"
     " due_us = $2, updated_us = $2 WHERE id IN (SELECT id FROM item WHERE partition = $1 AND"
-    " status = 3 AND status < 4 ORDER BY gate, priority DESC, due_us, id LIMIT $3) RETURNING id, "
+    " status = 3 AND +status < 4 ORDER BY gate, priority DESC, due_us, id LIMIT $3) RETURNING id, "
     "gate"};
 constexpr Sql kItemExists{"SELECT status FROM item WHERE partition = $1 AND name = $2"};
 constexpr Sql kDeleteItems{
-    "DELETE FROM item WHERE id IN (SELECT id FROM item WHERE partition = $1 LIMIT $2)"
+    "DELETE FROM item WHERE id IN (SELECT id FROM item WHERE partition = $1 ORDER BY name"
+    " LIMIT $2)"
     " RETURNING status"};
 constexpr Sql kDeleteEvents{
     "DELETE FROM event WHERE partition = $1 AND number IN"
     " (SELECT number FROM event WHERE partition = $1 LIMIT $2)"};
+constexpr Sql kMarkDeleting{"UPDATE partition SET deleting = $2 WHERE id = $1"};
 constexpr Sql kDelete{"DELETE FROM partition WHERE id = $1"};
 constexpr Sql kLoad{
     "SELECT" QUERN_PARTITION_COLUMNS
     ", o.name, o.until_us FROM partition LEFT JOIN owner AS o ON o.id = partition.owner"
     " WHERE partition.name = $1"};
-#define QUERN_LIST_PARTITIONS(condition)                                                         \
-  "SELECT" QUERN_PARTITION_COLUMNS                                                               \
-  ", o.name, o.until_us FROM partition LEFT JOIN owner AS o ON o.id = partition.owner"           \
-  " WHERE partition.name > $1 AND partition.name NOT LIKE 'quern:%' AND (partition.declared OR " \
+#define QUERN_LIST_PARTITIONS(condition)                                               \
+  "SELECT" QUERN_PARTITION_COLUMNS                                                     \
+  ", o.name, o.until_us FROM partition LEFT JOIN owner AS o ON o.id = partition.owner" \
+  " WHERE partition.name > $1 AND substr(partition.name, 1, 6) <> 'quern:' AND NOT "   \
+  "partition.deleting AND (partition.declared OR "                                     \
   "partition.items > 0)" condition " ORDER BY partition.name LIMIT $2"
 constexpr Sql kList{QUERN_LIST_PARTITIONS("")};
 constexpr Sql kListStatus{QUERN_LIST_PARTITIONS(" AND partition.status = $3")};
@@ -99,7 +103,9 @@ Error no_such(std::string_view name) {
 
 Result<Partition*> edit(Tx& tx, PartitionId id) {
   Partition* partition = LockedPartitions::of(tx).edit(id);
-  if (partition == nullptr) return Error{Errc::Missing, "the partition is gone"};
+  if (partition == nullptr || partition->deleting) {
+    return Error{Errc::Missing, "the partition is gone, or about to go"};
+  }
   return partition;
 }
 
@@ -175,6 +181,7 @@ Partition partition_of(const Row& row) {
   p.event_number = row.get<std::int64_t>(26);
   p.created_us = row.get<std::int64_t>(27);
   p.updated_us = row.get<std::int64_t>(28);
+  p.deleting = row.get<bool>(29);
   return p;
 }
 
@@ -220,6 +227,10 @@ Result<PartitionId> ensure_partition(store::Writer& writer, store::Readers& read
 Result<Partition> put_partition(Tx& tx, PartitionId id, const PutPartition& put) {
   LockedPartitions& locked = LockedPartitions::of(tx);
   const Partition* stored = locked.find(id);
+  if (stored != nullptr && stored->deleting) {
+    return Error{Errc::Conflict,
+                 fmt::format("partition '{}' is being deleted; try again soon", stored->name)};
+  }
   if (stored != nullptr) TRY(expect_version(*stored, put.if_version));
   TRY_ASSIGN(Partition * partition, edit(tx, id));
   TRY_ASSIGN(const std::int64_t now_us, tx.now_us());
@@ -321,6 +332,8 @@ Result<bool> delete_some(Tx& tx, PartitionId id) {
   }
   // Half a partition is nobody's work.
   Partition* partition = locked.edit(id);
+  if (!partition->deleting) TRY(tx.exec(kMarkDeleting, id, true));
+  partition->deleting = true;
   partition->token += 1;
   for (const Row row : items) {
     const auto status = static_cast<Status>(row.get<int>(0));

@@ -73,6 +73,7 @@ struct Partition {
   PartitionConfig config;
   bool declared = false;
   bool sealed = false;
+  bool deleting = false;
   std::int64_t gate = 0;
   Status status = Status::Available;
   std::optional<OwnerId> owner;
@@ -90,7 +91,7 @@ struct Partition {
   std::string owner_name;
   std::int64_t owner_until_us = 0;
 
-  bool exists() const { return declared || items > 0; }
+  bool exists() const { return !deleting && (declared || items > 0); }
   std::int64_t open_items() const { return items - complete_items - failed_items; }
 };
 
@@ -125,7 +126,8 @@ Result<Partition> advance_partition(store::Tx& tx, PartitionId id);
 // them. Returns how many. Missing where the named one is not there, Conflict where it did not fail.
 Result<std::int64_t> requeue_items(store::Tx& tx, PartitionId id, const std::string& item);
 // Takes away up to kItemsPerDelete items and, when none is left, the partition; returns whether it
-// is gone. Its owner, if any, finds its token stale.
+// is gone. After the first step it does not exist for anybody, and whoever scans finishes it. Its
+// owner, if any, finds its token stale.
 Result<bool> delete_some(store::Tx& tx, PartitionId id);
 
 // Missing where it does not exist.

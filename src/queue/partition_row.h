@@ -12,11 +12,11 @@
   " partition.retain_ms, partition.gate, partition.status, partition.owner, partition.token," \
   " partition.ready_us, partition.delayed_us, partition.item_bytes_max, partition.items,"     \
   " partition.complete_items, partition.failed_items, partition.event_number,"                \
-  " partition.created_us, partition.updated_us "
+  " partition.created_us, partition.updated_us, partition.deleting "
 
 namespace quern::queue {
 
-inline constexpr std::size_t kPartitionColumns = 29;
+inline constexpr std::size_t kPartitionColumns = 30;
 
 Partition partition_of(const store::Row& row);
 

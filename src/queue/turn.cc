@@ -22,8 +22,9 @@ constexpr std::int64_t kExpiredAtOnce = 1000;
 // A partition that is never idle looks once in so many completions what it need not keep.
 constexpr std::int64_t kExpireEvery = 256;
 
-// SQLite uses a partial index only where the statement repeats its condition: hence status < 4. For
-// RETURNING it makes a table in each run of a statement (4 us an item), so there it reads first.
+// SQLite uses a partial index only where the statement repeats its condition: hence +status < 4
+// (the plus keeps its planner from answering by that range). For RETURNING it makes a table in each
+// run of a statement (4 us an item), so there it reads first.
 constexpr Sql kRunning{"SELECT id FROM item WHERE id = $1 AND status = 2 AND version = $10"};
 constexpr Sql kFinish{
     "UPDATE item SET version = version + 1, status = $2, gate = $3, due_us = $4, retry_count = $5,"
@@ -58,7 +59,7 @@ constexpr Sql kNextDelayed{
     " AND i.status = 5) FROM unnest($1::bigint[]) AS w (partition)"};
 constexpr Sql kTake{
     "SELECT id, partition, name, gate, retry_count, calls + 1, steps, errors, data, limit_key,"
-    " priority, due_us, version + 1 FROM item WHERE partition = $1 AND status = 1 AND status < 4"
+    " priority, due_us, version + 1 FROM item WHERE partition = $1 AND status = 1 AND +status < 4"
     " AND gate = $2 ORDER BY priority DESC, due_us, id LIMIT $3",
     "UPDATE item SET status = 2, version = item.version + 1, calls = item.calls + 1,"
     " updated_us = p.now_us FROM (SELECT found.id, w.now_us"
@@ -73,9 +74,9 @@ constexpr Sql kMarkTaken{
     "UPDATE item SET status = 2, version = version + 1, calls = calls + 1, updated_us = $2"
     " WHERE id = $1"};
 constexpr Sql kOpenGates{
-    "SELECT $1, (SELECT min(gate) FROM item WHERE partition = $1 AND status = 1 AND status < 4),"
+    "SELECT $1, (SELECT min(gate) FROM item WHERE partition = $1 AND status = 1 AND +status < 4),"
     " (SELECT min(gate) FROM item WHERE partition = $1 AND status = 5),"
-    " (SELECT min(gate) FROM item WHERE partition = $1 AND status = 2 AND status < 4)",
+    " (SELECT min(gate) FROM item WHERE partition = $1 AND status = 2 AND +status < 4)",
     "SELECT w.partition, (SELECT min(i.gate) FROM item AS i WHERE i.partition = w.partition"
     " AND i.status = 1), (SELECT min(i.gate) FROM item AS i WHERE i.partition = w.partition"
     " AND i.status = 5), (SELECT min(i.gate) FROM item AS i WHERE i.partition = w.partition"
@@ -273,7 +274,8 @@ Result<> Turning::decide_one(Partition& partition, std::optional<std::int64_t> a
       std::min(available_gate.value_or(kNeverUs), delayed_gate.value_or(kNeverUs));
   CHECK(lowest >= partition.gate);
   if (lowest == partition.gate) {
-    partition.ready_us = partition.delayed_us;
+    TRY_ASSIGN(const std::int64_t expiry_us, expire(partition));
+    partition.ready_us = std::min(partition.delayed_us, expiry_us);
     return {};
   }
   if (partition.failed_items > 0) {

@@ -8,6 +8,23 @@ namespace {
 
 using store::Tx;
 
+// Each call has a thread of its own, and may wait.
+class Threaded final : public Processor {
+ public:
+  explicit Threaded(std::function<Outcome(const Work&)> function)
+      : function_(std::move(function)) {}
+  ~Threaded() override {
+    for (std::thread& thread : threads_) thread.join();
+  }
+  void process(Work work, Answered answered) override {
+    threads_.emplace_back([this, work, answered] { answered(function_(work)); });
+  }
+
+ private:
+  const std::function<Outcome(const Work&)> function_;
+  std::vector<std::thread> threads_;
+};
+
 Outcome to_gate(std::int64_t gate) {
   return {.gate = gate};
 }
@@ -305,6 +322,73 @@ TEST_P(EngineTest, AHandlerThatHangsDoesNotHoldUpAnother) {
   EXPECT_EQ(processor->calls("fine0") + processor->calls("fine1"), 2);
   processor->release();
   ASSERT_TRUE(eventually([&] { return processor->total() == 14; }));
+}
+
+TEST_P(EngineTest, ARetryDoesNotWaitForAnItemThatRunsLong) {
+  std::promise<void> end;
+  auto ended = end.get_future().share();
+  auto processor = std::make_shared<Threaded>([&](const Work& work) {
+    if (work.item.name == "long") ended.wait();
+    return work.item.name == "twice" && work.item.calls == 1 ? Outcome::failed("once")
+                                                             : Outcome::complete();
+  });
+  start(processor);
+  const PartitionId id = make("p", {.backoff_ms = 100});
+  ASSERT_TRUE(add(id, {{"long", 0, ""}, {"twice", 0, ""}}).ok());
+  EXPECT_TRUE(eventually([&] { return load("p").complete_items == 1; }));
+  EXPECT_EQ(load_one(id, "long").status, Status::Running);
+  end.set_value();
+  ASSERT_TRUE(eventually([&] { return load("p").complete_items == 2; }));
+}
+
+TEST_P(EngineTest, ABusyPartitionLeavesSlotsToOneThatWaits) {
+  auto processor = std::make_shared<Threaded>([](const Work&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return Outcome::complete();
+  });
+  start(processor, {.lease_ms = 5000, .scan_ms = 20, .in_flight_max = 4});
+  const PartitionId busy = make("busy");
+  ASSERT_TRUE(add(busy, some(2000)).ok());
+  ASSERT_TRUE(eventually([&] { return load("busy").complete_items > 20; }));
+  const PartitionId small = make("small");
+  ASSERT_TRUE(add(small, some(2, 0, "s")).ok());
+  ASSERT_TRUE(eventually([&] { return load("small").complete_items == 2; }));
+  EXPECT_GT(load("busy").open_items(), 0) << "it did not wait for the big one to end";
+}
+
+TEST_P(EngineTest, MorePartitionsThanCanBeHeldAreAllWorkedOn) {
+  auto processor = record([](const Work&) { return Outcome::complete(); });
+  std::vector<PartitionId> ids;
+  for (int i = 0; i < 40; ++i) ids.push_back(make("p" + std::to_string(i)));
+  for (const PartitionId id : ids) ASSERT_TRUE(add(id, some(1)).ok());
+  start(processor, {.lease_ms = 5000, .scan_ms = 50, .held_max = 4});
+  EXPECT_TRUE(eventually([&] { return processor->total() == 40; }));
+}
+
+// What came back is stored though the first attempt to store it failed.
+TEST_P(EngineTest, AResultThatCannotBeStoredAtOnceIsStoredBeforeTheEnd) {
+  const PartitionId id = make("p");
+  auto processor = record([](const Work&) { return Outcome::complete(); });
+  processor->hold();
+  start(processor, {.lease_ms = 10'000, .scan_ms = 50});
+  ASSERT_TRUE(add(id, some(1)).ok());
+  ASSERT_TRUE(eventually([&] { return processor->total() == 1; }));
+  auto blocker = database_->connect_writer();
+  ASSERT_TRUE(blocker.ok());
+  const bool sqlite = GetParam() == store::StoreKind::Sqlite;
+  ASSERT_TRUE((*blocker)
+                  ->script(sqlite ? "BEGIN IMMEDIATE"
+                                  : "SET idle_in_transaction_session_timeout = 0; BEGIN;"
+                                    " LOCK TABLE partition IN ACCESS EXCLUSIVE MODE")
+                  .ok());
+  std::thread unblock([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(4000));  // over the lock's limit
+    (void)(*blocker)->script("ROLLBACK");
+  });
+  processor->release();
+  stop(engines_[0], 20'000);
+  unblock.join();
+  EXPECT_EQ(load("p").complete_items, 1);
 }
 
 TEST_P(EngineTest, AStoppedEngineFinishesWhatRunsAndGivesEverythingBack) {

@@ -164,9 +164,11 @@ TEST_P(OwnerTest, APartitionThatAnOwnerHasWithoutKnowingIsFreed) {
   ASSERT_TRUE(add(id, some(1)).ok());
   const OwnerId a = enroll("a");
   ASSERT_EQ(scan(a).claimed.size(), 1u);
-  EXPECT_EQ(scan(a, 1).ready, std::vector<PartitionId>{id}) << "a may have missed the answer";
-  EXPECT_TRUE(*change(id, [&](Tx& tx) { return release_unknown(tx, id, a); }));
-  EXPECT_FALSE(*change(id, [&](Tx& tx) { return release_unknown(tx, id, a); }));
+  const Scanned scanned = scan(a, 1);
+  ASSERT_EQ(scanned.ready.size(), 1u) << "a may have missed the answer";
+  const Held held = scanned.ready[0];
+  EXPECT_TRUE(*change(id, [&](Tx& tx) { return release_unknown(tx, held, a); }));
+  EXPECT_FALSE(*change(id, [&](Tx& tx) { return release_unknown(tx, held, a); }));
   EXPECT_EQ(scan(a).claimed.size(), 1u);
 }
 
@@ -176,7 +178,7 @@ TEST_P(OwnerTest, APartitionCanBeClaimedInItsOwnLane) {
   const OwnerId a = enroll("a");
   const OwnerId b = enroll("b");
   const auto claim = [&](OwnerId owner) {
-    return *writer_->run(lane_of(id), ClaimPartition{id, owner});
+    return *writer_->run(lane_of(id), ClaimPartition{id, owner, {"test"}});
   };
   const auto claimed = claim(a);
   ASSERT_TRUE(claimed.has_value());

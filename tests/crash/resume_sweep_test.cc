@@ -66,6 +66,13 @@ class Service {
     if (answer.status != 200 || failed) return Error{Errc::Internal, answer.body};
     return std::move(value.as_object());
   }
+  // An orderly end, so that nobody works on the database any more.
+  Result<> stop() {
+    if (server_ == nullptr) return {};
+    TRY(server_->signal(SIGTERM));
+    TRY(server_->wait());
+    return {};
+  }
   // It may die while it tells.
   Result<std::string> story() {
     const auto give_up = std::chrono::steady_clock::now() + kPatience;
@@ -171,15 +178,32 @@ Result<std::string> hire(World& world, const std::string& database, const Plan& 
   TRY(work_on_until_killed(world, service, *handler));
   TRY_ASSIGN(const std::string story, service.story());
   TRY_ASSIGN(const std::string effects, handler->effects());
+  TRY(service.stop());
   return story + effects;
 }
 
-// Worlds run on several threads.
-std::string fresh_database() {
-  static std::mutex mutex;
-  const std::scoped_lock lock(mutex);
-  return support::Postgres::shared().create_database();
-}
+// Empty databases for worlds, which run on several threads. They are used again: to make and remove
+// a hundred of them would cost more than to sweep.
+class Databases {
+ public:
+  std::string take() {
+    const std::scoped_lock lock(mutex_);
+    if (free_.empty()) return support::Postgres::shared().create_database();
+    const std::string url = free_.back();
+    free_.pop_back();
+    support::Postgres::shared().run_sql(url, "DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+    return url;
+  }
+  // Nobody may be at work on it any more.
+  void give_back(const std::string& url) {
+    const std::scoped_lock lock(mutex_);
+    free_.push_back(url);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> free_;
+};
 
 int lines_in(const std::string& text, std::string_view word) {
   int count = 0;
@@ -224,9 +248,15 @@ TEST(ResumeSweepTest, EndsLikeTheCalmRunOnSqlite) {
 // Fewer résumés: after each death a second passes before the lease of the dead is over.
 TEST(ResumeSweepTest, EndsLikeTheCalmRunOnPostgres) {
   const Plan plan{.resumes = 4, .concurrency = 2};
+  Databases databases;
+  const auto scenario = [&](World& world) {
+    const std::string database = databases.take();
+    Result<std::string> outcome = hire(world, database, plan);
+    if (outcome.ok()) databases.give_back(database);
+    return outcome;
+  };
   const SweepReport report =
-      support::kill_sweep([&](World& world) { return hire(world, fresh_database(), plan); },
-                          {.parallel = 4, .visits_per_point_max = 6});
+      support::kill_sweep(scenario, {.parallel = 4, .visits_per_point_max = 6});
   expect_clean(report, plan);
 }
 
@@ -248,7 +278,7 @@ TEST(ResumeSweepTest, AnOwnerThatDiesWhileItTakesOverChangesNothing) {
       starts.push_back(program);
       return program;
     };
-    Service service(start, folder.path(), fresh_database());
+    Service service(start, folder.path(), support::Postgres::shared().create_database());
     const Result<> put = put_work(service, **handler, plan);
     ASSERT_TRUE(put.ok()) << order << ": " << put.error().message();
     const Result<> ended = wait_for_the_end(service, **handler, plan);
@@ -286,7 +316,8 @@ TEST(ResumeSweepTest, RandomKillsOfServerAndHandlerChangeNothingOnSqlite) {
 }
 
 TEST(ResumeSweepTest, RandomKillsOfServerAndHandlerChangeNothingOnPostgres) {
-  kill_both(/*rounds=*/8, /*seed=*/20261117, fresh_database);
+  kill_both(/*rounds=*/8, /*seed=*/20261117,
+            [] { return support::Postgres::shared().create_database(); });
 }
 
 }  // namespace

@@ -191,6 +191,15 @@ TEST_P(ItemTest, WhatIsRunningShowsItsOwnerAndCannotBeChanged) {
   EXPECT_EQ(remove(one_).status, 204);
 }
 
+TEST_P(ItemTest, AnAddressThatIsNoTextIsRefusedBeforeTheStoreSeesIt) {
+  for (const char* target : {"/api/v1/partitions/%ff", "/api/v1/partitions?after=%ff",
+                             "/api/v1/limits/%ff", "/api/v1/timers/%C3"}) {
+    const Response answer = get(target);
+    EXPECT_EQ(answer.status, 400) << target;
+    EXPECT_THAT(answer.body, HasSubstr("UTF-8"));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Stores, ItemTest, testing::Values(Store::Sqlite, Store::Postgres),
                          name_of);
 

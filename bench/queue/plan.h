@@ -15,8 +15,8 @@ struct Plan {
   int rounds = 3;
   std::string only;  // of the throughput's cases, those whose names contain it
   std::vector<int> owners = {1, 8, 64};
-  std::int64_t singles = 3000;     // items of a case with one item a commit
-  std::int64_t hundreds = 40'000;  // ... with a hundred
+  std::int64_t singles = 2000;     // items of a case with one item a commit
+  std::int64_t hundreds = 60'000;  // ... with a hundred
   int latencies = 200;
   std::vector<std::int64_t> finished = {0, 10'000, 1'000'000};
   std::vector<std::int64_t> waiting = {5'000, 100'000};

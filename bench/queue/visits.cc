@@ -61,7 +61,6 @@ PostgresVisits postgres_visits(support::Postgres& postgres, const std::string& u
   PostgresVisits visits;
   CHECK(std::sscanf(text.c_str(), "%ld %ld %ld", &visits.index_entries, &visits.rows,
                     &visits.scanned_rows) == 3);
-  if (getenv("DBG")) fmt::print("visits {} {} {}\n", visits.index_entries, visits.rows, visits.scanned_rows);
   return visits;
 }
 

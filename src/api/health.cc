@@ -7,6 +7,7 @@
 #include "api/await.h"
 #include "api/service.h"
 #include "io/file.h"
+#include "net/event.h"
 
 namespace quern::api {
 namespace {
@@ -19,6 +20,8 @@ constexpr std::int64_t kFreeBytesMin = 1LL << 30;
 constexpr double kFreeShareMin = 0.02;
 
 constexpr store::Sql kOne{"SELECT 1"};
+// Whoever asks for the health wants to know soon that something hangs.
+constexpr std::int64_t kHealthMs = 3000;
 
 std::string store_problem(const Parts& parts, const Result<int>& answered) {
   if (!answered.ok()) return answered.error().message();
@@ -36,9 +39,31 @@ std::string space_problem(const Result<io::FreeSpace>& space) {
   return fmt::format("only {} MiB are free in the data folder", space->free_bytes >> 20);
 }
 
-net::Task<Result<>> health(PartsPtr parts, Call call) {
+// A question to the database that outlives the patience of whoever asked it.
+struct Probe {
+  explicit Probe(net::Loop& loop) : done(loop) {}
+  net::Event done;
+  Result<int> answer = Error{Errc::Timeout, "the database does not answer"};
+  bool ended = false;
+};
+
+net::Task<> ask_store(PartsPtr parts, std::shared_ptr<Probe> probe) {
   auto ask = [](store::Tx& tx) { return tx.value<int>(kOne); };
-  const Result<int> answered = co_await read(parts->loop, parts->readers, std::move(ask));
+  probe->answer = co_await read(parts->loop, parts->readers, std::move(ask));
+  probe->ended = true;
+  probe->done.notify_all();
+}
+
+net::Task<Result<int>> ask_within(PartsPtr parts, std::int64_t wait_ms) {
+  auto probe = std::make_shared<Probe>(parts->loop);
+  parts->loop.spawn("health", ask_store(parts, probe));
+  if (!probe->ended) co_await probe->done.wait(net::in_ms(wait_ms));
+  if (probe->ended) co_return probe->answer;
+  co_return Error{Errc::Timeout, "the database does not answer"};
+}
+
+net::Task<Result<>> health(PartsPtr parts, Call call) {
+  const Result<int> answered = co_await ask_within(parts, kHealthMs);
   auto measure = [parts] { return io::free_space(parts->data); };
   const Result<io::FreeSpace> space =
       co_await offload(parts->loop, parts->pool, std::move(measure));

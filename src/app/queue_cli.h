@@ -3,7 +3,7 @@
 
 #include "app/command.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT: the library's name
 class App;
 }
 

@@ -162,7 +162,8 @@ void Engine::Core::send_turn(Hold& hold, std::int64_t room) {
   hold.again = false;
   hold.room = room;
   use(hold, room, room * reserved_bytes(hold));
-  submit(loop_, writer_.lane(lane_of(turn.partition)), std::move(turn),
+  store::Lane& lane = writer_.lane(lane_of(hold.partition.id));
+  submit(loop_, lane, std::move(turn),
          [self = shared_from_this(), id = hold.partition.id, token = hold.partition.token](
              Result<Turned> turned) { self->on_turned(id, token, std::move(turned)); });
 }

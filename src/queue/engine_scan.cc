@@ -171,7 +171,7 @@ void Engine::Core::free_unknown(const Held& held) {
   const OwnerId owner = owner_->id;
   auto op = change_partition(
       held.id, [held, owner](store::Tx& tx) { return release_unknown(tx, held, owner); });
-  submit(loop_, writer_.lane(lane_of(held.id)), std::move(op), [](const Result<bool>&) {});
+  submit(loop_, writer_.lane(lane_of(held.id)), op, [](const Result<bool>&) {});
 }
 
 // Whoever began to delete it died on the way.
@@ -181,7 +181,7 @@ void Engine::Core::go_on_deleting(PartitionId id) {
     if (partition == nullptr || !partition->deleting) return true;
     return delete_some(tx, id);
   });
-  submit(loop_, writer_.lane(lane_of(id)), std::move(op),
+  submit(loop_, writer_.lane(lane_of(id)), op,
          [self = shared_from_this(), id](const Result<bool>& gone) {
            if (gone.ok() && !*gone && !self->stopping_) self->go_on_deleting(id);
          });

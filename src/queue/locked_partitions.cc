@@ -130,8 +130,8 @@ Result<std::unique_ptr<store::LockedRows>> PartitionGuard::lock(
   for (const std::int64_t row : rows) wanted.add(row);
   TRY_ASSIGN(const Rows found, tx.bulk(kLock, wanted));
   for (const Row row : found) {
-    Partition partition = partition_of(row);
-    locked->rows_.emplace(partition.id, LockedPartitions::Entry{std::move(partition)});
+    const auto id = row.get<PartitionId>(0);
+    locked->rows_.emplace(id, LockedPartitions::Entry{partition_of(row)});
   }
   return std::unique_ptr<store::LockedRows>(std::move(locked));
 }

@@ -28,6 +28,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr std::chrono::milliseconds kLookAgain{10};
+constexpr char kEmpty[] =
+    "SET client_min_messages = warning; DROP SCHEMA public CASCADE; CREATE SCHEMA public";
 
 using Start = std::function<Result<std::shared_ptr<Program>>(ProgramOptions)>;
 
@@ -191,7 +193,7 @@ class Databases {
     if (free_.empty()) return support::Postgres::shared().create_database();
     const std::string url = free_.back();
     free_.pop_back();
-    support::Postgres::shared().run_sql(url, "DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+    support::Postgres::shared().run_sql(url, kEmpty);
     return url;
   }
   // Nobody may be at work on it any more.

@@ -31,7 +31,7 @@ Plan Plan::smoke() {
   plan.singles = 60;
   plan.hundreds = 1200;
   plan.latencies = 8;
-  plan.finished = {0, 1000};
+  plan.finished = {1000, 0};
   plan.waiting = {500, 2000};
   plan.idle_partitions = 500;
   plan.idle_seconds = 1;

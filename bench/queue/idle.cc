@@ -48,7 +48,6 @@ void measure_one(Store store, std::int64_t partitions, const Plan& plan, const R
   }
   Rig rig({.url = url});
   add_idle(rig, store, partitions);
-  const std::int64_t before_kb = support::rss_anon_kb(::getpid());
   rig.start_engine({{kBenchKind, queue::make_processor([](const queue::Work&) {
                        return queue::Outcome::complete();
                      })}},
@@ -70,8 +69,8 @@ void measure_one(Store store, std::int64_t partitions, const Plan& plan, const R
               static_cast<double>(statements() - first) / seconds, "/s"});
   report.add({name_of(store), with + "commits",
               static_cast<double>(rig.commits() - commits) / seconds, "/s"});
-  report.add({name_of(store), with + "memory of the engine",
-              static_cast<double>(support::rss_anon_kb(::getpid()) - before_kb) / 1024, "MB"});
+  const double memory_kb = static_cast<double>(support::rss_anon_kb(::getpid()));
+  report.add({name_of(store), with + "memory of the process", memory_kb / 1024, "MB"});
 }
 
 }  // namespace

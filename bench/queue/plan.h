@@ -18,7 +18,7 @@ struct Plan {
   std::int64_t singles = 2000;     // items of a case with one item a commit
   std::int64_t hundreds = 60'000;  // ... with a hundred
   int latencies = 200;
-  std::vector<std::int64_t> finished = {0, 10'000, 1'000'000};
+  std::vector<std::int64_t> finished = {10'000, 0, 1'000'000};  // compared with the first
   std::vector<std::int64_t> waiting = {5'000, 100'000};
   std::int64_t idle_partitions = 100'000;
   int idle_seconds = 10;

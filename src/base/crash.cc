@@ -35,7 +35,9 @@ State& state() {
 }
 
 void act(int signal) {
-  ::kill(::getpid(), signal);
+  // To this thread: a signal to the process may be taken by another one, and this one would run on
+  // for a while.
+  ::raise(signal);
   // SIGKILL may take an instant to arrive; nothing may happen after it.
   if (signal == SIGKILL) {
     while (true) ::pause();

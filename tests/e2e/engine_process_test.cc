@@ -27,7 +27,7 @@ constexpr char kEndless[] = "3600";  // a lease that no test sees the end of
 // more than these.
 constexpr std::chrono::seconds kOutage{6};
 // Generous upper bounds, which mean "hung".
-constexpr std::chrono::seconds kHealthLimit{20};
+constexpr std::chrono::seconds kHealthLimit{10};
 constexpr std::chrono::seconds kTakeoverLimit{20};
 
 HandlerReply done() {

@@ -435,10 +435,10 @@ TEST_P(EngineTest, HigherPrioritiesGoFirstAndDelayedItemsWait) {
   start(processor);
   ASSERT_TRUE(eventually([&] { return load("p").complete_items == 4; }));
   const auto order = processor->order();
-  EXPECT_EQ(order[0], "high");
   const auto at = [&](const std::string& name) {
     return std::find(order.begin(), order.end(), name) - order.begin();
   };
+  EXPECT_LT(at("high"), at("mid"));
   EXPECT_LT(at("mid"), at("low"));
   const Item late = load_one(id, "late");
   EXPECT_GE(late.updated_us - late.created_us, 50'000);

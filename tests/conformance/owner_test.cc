@@ -255,20 +255,25 @@ TEST_P(OwnerTest, C20_AHundredThousandIdlePartitionsCostNothing) {
   };
   for (int i = 0; i < 100; ++i) make("few" + std::to_string(i));
   const std::int64_t few = idle_operations();
-  ASSERT_NO_FATAL_FAILURE(script(
-      "INSERT INTO partition (name, version, kind, handler, declared, auto_close,"
-      " manual_checkpoint, sealed, refuse_when_closed, max_retries, priority, concurrency,"
-      " backoff_ms, backoff_ms_max, retain_ms, gate, status, token, ready_us, delayed_us,"
-      " item_bytes_max, items, complete_items, failed_items, event_number, created_us, updated_us)"
-      " WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)"
-      " SELECT 'idle' || i, 1, kind, handler, declared, auto_close, manual_checkpoint, sealed,"
-      " refuse_when_closed, max_retries, priority, concurrency, backoff_ms, backoff_ms_max,"
-      " retain_ms, gate, status, 0, 9223372036854775807, delayed_us, 0, 0, 0, 0, 0, created_us,"
-      " updated_us FROM n, (SELECT * FROM partition WHERE name = 'few0') AS like_this"));
+  for (int from = 0; from < 100'000; from += 5000) {
+    ASSERT_NO_FATAL_FAILURE(script(fmt::format(
+        "INSERT INTO partition (name, version, kind, handler, declared, auto_close,"
+        " manual_checkpoint, sealed, refuse_when_closed, max_retries, priority, concurrency,"
+        " backoff_ms, backoff_ms_max, retain_ms, gate, status, token, ready_us, delayed_us,"
+        " item_bytes_max, items, complete_items, failed_items, event_number, created_us,"
+        " updated_us) WITH RECURSIVE n (i) AS (SELECT {} UNION ALL SELECT i + 1 FROM n WHERE i < "
+        "{})"
+        " SELECT 'idle' || i, 1, kind, handler, declared, auto_close, manual_checkpoint, sealed,"
+        " refuse_when_closed, max_retries, priority, concurrency, backoff_ms, backoff_ms_max,"
+        " retain_ms, gate, status, 0, 9223372036854775807, delayed_us, 0, 0, 0, 0, 0, created_us,"
+        " updated_us FROM n, (SELECT * FROM partition WHERE name = 'few0') AS like_this",
+        from + 1, from + 5000)));
+  }
   const std::int64_t many = idle_operations();
-  // A scan every 20 ms at most, and a few renewals and turns: not one for each partition.
-  EXPECT_LE(few, 150);
-  EXPECT_LE(many, 150);
+  // A scan every 20 ms at most, renewals, and on a slow machine some first turns: nothing that
+  // grows with the partitions.
+  EXPECT_LE(few, 1000);
+  EXPECT_LE(many, 1000);
   EXPECT_GT(many, 0);
 }
 

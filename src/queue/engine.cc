@@ -134,7 +134,10 @@ std::int64_t Engine::Core::room_for(const Hold& hold) const {
   room = std::min(room, options_.in_flight_max - slots_used_ + ending);
   const auto same = slots_by_handler_.find(hold.partition.config.handler);
   const std::int64_t of_handler = same == slots_by_handler_.end() ? 0 : same->second;
-  room = std::min(room, options_.in_flight_per_handler_max - of_handler + ending);
+  // Kinds of our own have no handler that could hang.
+  if (!hold.partition.config.handler.empty()) {
+    room = std::min(room, options_.in_flight_per_handler_max - of_handler + ending);
+  }
   if (!starving_.empty()) {
     // Somebody waits: nobody goes on with more than a fair part of the slots.
     const auto wanting = active_ + static_cast<std::int64_t>(starving_.size());

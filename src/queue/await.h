@@ -1,11 +1,12 @@
-// Awaits for coroutines of the queue: the writer, the readers and what blocks, without blocking the
-// loop. The same as api/await.h, for code below the edge; other names, so that an unqualified call
-// in a handler finds its own.
+// Awaits for coroutines: the writer, the readers and the disk, without blocking the loop.
 //
+// These are where demand meets the sockets: a handler that awaits write() while the lane is full is
+// suspended until there is room, and reads nothing from its socket meanwhile.
 // On the loop's thread; what the operations refer to must outlive the await. Name a lambda before
 // awaiting with it: g++ 12 destroys some temporaries of a co_await expression twice.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -17,10 +18,10 @@
 
 namespace quern::queue {
 
-// The answer of an operation after its commit. Busy only where store::kRoomWaitersMax callers wait
-// already; Unavailable where the lane has stopped.
+// The answer of an operation after its commit. Busy only where kRoomWaitersMax callers wait
+// already.
 template <class Op>
-net::Task<Result<store::Answer<Op>>> await_write(net::Loop& loop, store::Lane& lane, Op op) {
+net::Task<Result<store::Answer<Op>>> write(net::Loop& loop, store::Lane& lane, Op op) {
   using Reply = Result<store::Answer<Op>>;
   using Push = store::Lane::Push;
   // Each attempt has a callback of its own; the operation, made once, calls the latest.
@@ -36,19 +37,19 @@ net::Task<Result<store::Answer<Op>>> await_write(net::Loop& loop, store::Lane& l
     };
     Reply reply = co_await net::await_callback<Reply>(loop, submit);
     if (pushed == Push::Taken) co_return reply;
-    if (pushed == Push::Stopped) co_return Error{Errc::Unavailable, "the writer has stopped"};
+    if (pushed == Push::Stopped) co_return Error{Errc::Unavailable, "the server is stopping"};
     auto wait = [&](net::Callback<bool> room) {
       if (!lane.when_room([room] { room(true); })) room(false);
     };
     const bool waited = co_await net::await_callback<bool>(loop, wait);
-    if (!waited) co_return Error{Errc::Busy, "too many callers wait for the writer"};
+    if (!waited) co_return Error{Errc::Busy, "too many requests wait for the writer"};
   }
 }
 
 // The answer of a read. Busy where the readers' queue is full.
 template <class Function>
-net::Task<Result<store::Answer<Function>>> await_read(net::Loop& loop, store::Readers& readers,
-                                                      Function function) {
+net::Task<Result<store::Answer<Function>>> read(net::Loop& loop, store::Readers& readers,
+                                                Function function) {
   using Reply = Result<store::Answer<Function>>;
   auto submit = [&](net::Callback<Reply> callback) {
     auto operation = store::make_operation(std::move(function), callback);
@@ -59,15 +60,15 @@ net::Task<Result<store::Answer<Function>>> await_read(net::Loop& loop, store::Re
 
 // What a function that may block returns, a Result. Busy where the pool's queue is full.
 template <class Function>
-auto await_pool(net::Loop& loop, io::Pool& pool, Function function)
+auto offload(net::Loop& loop, io::Pool& pool, Function function)
     -> net::Task<std::invoke_result_t<Function&>> {
   using Reply = std::invoke_result_t<Function&>;
   auto submit = [&](net::Callback<Reply> callback) {
     io::Pool::Job job = [callback, function = std::move(function)](io::Pool::Call call) mutable {
       if (call == io::Pool::Call::Run) return callback(function());
-      callback(Error{Errc::Unavailable, "the pool has stopped"});
+      callback(Error{Errc::Unavailable, "the server is stopping"});
     };
-    if (!pool.try_push(job)) callback(Error{Errc::Busy, "the pool's queue is full"});
+    if (!pool.try_push(job)) callback(Error{Errc::Busy, "the disk's queue is full"});
   };
   co_return co_await net::await_callback<Reply>(loop, submit);
 }

@@ -96,7 +96,6 @@ class Engine::Core : public std::enable_shared_from_this<Engine::Core> {
   void adopt(Hold& hold, Partition partition);
   void settle_sent(Hold& hold);
   void dispatch(Hold& hold, Taken taken);
-  void acquire(Hold& hold, Taken taken);
   void process(PartitionId id, std::int64_t token, ItemId item);
   void on_answer(PartitionId id, std::int64_t token, ItemId item, Outcome outcome);
   void use(const Hold& hold, std::int64_t slots, std::int64_t bytes);

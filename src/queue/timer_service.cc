@@ -106,7 +106,7 @@ net::Task<> TimerService::Core::wait(std::int64_t wait_ms) {
 // Fires once for each queue that has something due; returns when to look again.
 net::Task<std::int64_t> TimerService::Core::look() {
   auto find = [](store::Tx& tx) { return find_due(tx); };
-  const Result<DueQueues> due = co_await await_read(loop_, readers_, find);
+  const Result<DueQueues> due = co_await read(loop_, readers_, find);
   if (!due.ok()) {
     note(due.error());
     co_return options_.tick_ms;
@@ -133,7 +133,7 @@ net::Task<Result<std::int64_t>> TimerService::Core::fire(std::string queue) {
   auto change = change_partition(
       partition, [queue, partition](store::Tx& tx) { return fire_timers(tx, queue, partition); });
   store::Lane& lane = writer_.lane(lane_of(partition));
-  const Result<std::int64_t> fired = co_await await_write(loop_, lane, std::move(change));
+  const Result<std::int64_t> fired = co_await write(loop_, lane, std::move(change));
   if (!fired.ok()) partitions_.erase(queue);  // it may have been deleted
   if (fired.ok() && *fired > 0) posted_(partition);
   co_return fired;
@@ -146,7 +146,7 @@ net::Task<Result<PartitionId>> TimerService::Core::partition_of(std::string queu
   auto ensure = [writer = &writer_, readers = &readers_, queue] {
     return ensure_queue(*writer, *readers, queue);
   };
-  CO_TRY_ASSIGN(const PartitionId partition, co_await await_pool(loop_, pool_, std::move(ensure)));
+  CO_TRY_ASSIGN(const PartitionId partition, co_await offload(loop_, pool_, std::move(ensure)));
   if (partitions_.size() >= kQueuesRememberedMax) partitions_.clear();
   partitions_[queue] = partition;
   co_return partition;

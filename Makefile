@@ -23,7 +23,7 @@ export TSAN_OPTIONS := halt_on_error=1:second_deadlock_stack=1
 # g++ 12's ThreadSanitizer cannot start where the kernel scatters addresses more widely than it expects.
 no_aslr = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: build test sanitize sanitize-asan sanitize-tsan lint demo bench bench-smoke format clean help setup
+.PHONY: build test sanitize sanitize-asan sanitize-tsan lint demo bench bench-smoke soak format clean help setup
 
 build: build/release/build.ninja  ## (default) build everything, release
 	$(call ninja,release)
@@ -55,6 +55,10 @@ bench: build  ## every benchmark, at full length
 
 bench-smoke: build  ## every benchmark for an instant: that it runs, not how fast (a part of make test)
 	$(call ctest,release) -L '^bench$$'
+
+soak: build  ## an hour of polling by an idle worker, and what else takes long (SOAK_MINUTES=60)
+	QUERN_SOAK_MINUTES=$${SOAK_MINUTES:-60} build/release/bin/worker_protocol_test \
+	  --gtest_filter='*Wire01_AnIdle*/Sqlite:*Wire17*/Sqlite'
 
 format: setup  ## lay out all C++ with clang-format
 	$(cpp_files) | xargs clang-format-16 -i

@@ -11,6 +11,7 @@
 #include "counter/counter.h"
 #include "io/file.h"
 #include "queue/check.h"
+#include "tree/check.h"
 
 namespace quern::api {
 namespace {
@@ -135,8 +136,15 @@ net::Task<Result<>> get_snapshot(PartsPtr parts, Call call) {
 net::Task<Result<>> check(PartsPtr parts, Call call) {
   auto verify = [parts]() -> Result<std::vector<std::string>> {
     TRY_ASSIGN(std::vector<std::string> problems, counter::check_counters(stores_of(*parts)));
-    TRY_ASSIGN(const std::vector<std::string> more, queue::check_queue(parts->readers));
-    problems.insert(problems.end(), more.begin(), more.end());
+    const auto add = [&problems](const std::vector<std::string>& more) {
+      problems.insert(problems.end(), more.begin(), more.end());
+    };
+    TRY_ASSIGN(const std::vector<std::string> of_queue, queue::check_queue(parts->readers));
+    add(of_queue);
+    TRY_ASSIGN(const std::vector<std::string> of_tree, tree::check_tree(parts->readers));
+    add(of_tree);
+    TRY_ASSIGN(const std::vector<std::string> of_blobs, blob::check_blobs(parts->blobs));
+    add(of_blobs);
     return problems;
   };
   CO_TRY_ASSIGN(const std::vector<std::string> problems,

@@ -17,6 +17,15 @@ std::shared_ptr<const Router> make_router(std::shared_ptr<const Parts> parts, Ho
   add_item_routes(*router, parts);
   add_queue_routes(*router, parts);
   add_limit_routes(*router, parts);
+  add_job_routes(*router, parts);
+  add_adding_routes(*router, parts);
+  add_step_routes(*router, parts);
+  add_upload_routes(*router, parts);
+  add_file_routes(*router, parts);
+  add_explain_routes(*router, parts);
+  add_collection_routes(*router, parts);
+  add_retry_routes(*router, parts);
+  add_event_routes(*router, parts);
   // Filled once every route is known, its own included.
   auto description = std::make_shared<std::string>();
   router->add({net::Method::Get, "/api/v1/openapi.json", "This description.",

@@ -11,22 +11,30 @@
 #include <string>
 
 #include "api/router.h"
+#include "blob/blob.h"
 #include "counter/snapshot.h"
 #include "io/clock.h"
 #include "io/pool.h"
 #include "net/loop.h"
 #include "net/server.h"
 #include "queue/engine.h"
+#include "step/pipeline.h"
 #include "store/readers.h"
 #include "store/writer.h"
 
 namespace quern::api {
+
+class EventBus;
 
 struct Parts {
   net::Loop& loop;
   store::Writer& writer;
   store::Readers& readers;
   io::Pool& pool;
+  blob::BlobStore& blobs;
+  step::Pipeline& pipeline;
+  std::int64_t shards = 1;  // of a new job
+  std::int64_t free_bytes_min = std::int64_t{1} << 30;
   std::filesystem::path data;  // the folder whose free space is watched
   std::filesystem::path snapshots;
   std::function<net::ServerMetrics()> http;  // of the server that serves this
@@ -36,6 +44,7 @@ struct Parts {
   std::function<void()> poke_timers;
   std::function<queue::EngineStats()> engine;
   std::function<std::map<std::string, std::string>()> handler_trouble;
+  EventBus* events = nullptr;  // null: nobody tells anything
 };
 
 // Everything that is served, with its guard. The parts must outlive the router.
@@ -47,6 +56,15 @@ void add_partition_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_item_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_queue_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_limit_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_job_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_adding_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_step_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_upload_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_file_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_explain_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_collection_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_retry_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_event_routes(Router& router, std::shared_ptr<const Parts> parts);
 
 inline constexpr std::size_t kJsonBodyBytesMax = 64 * 1024;
 

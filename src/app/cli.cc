@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "app/add_command.h"
 #include "app/command.h"
 #include "app/config.h"
 #include "app/output.h"
@@ -157,6 +158,7 @@ int run_command_line(int argc, char** argv) {
   app.require_subcommand(0, 1);
   add_settings(app, parsed);
   add_serve(app, parsed);
+  add_add_command(app, parsed.run);
   add_counter(app, parsed);
   add_partition_commands(app, parsed.run);
   add_item_commands(app, parsed.run);

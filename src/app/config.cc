@@ -9,12 +9,14 @@
 
 #include "io/file.h"
 #include "net/http.h"
+#include "tree/job.h"
 
 namespace quern::app {
 namespace {
 
 constexpr std::size_t kConfigBytesMax = 64 * 1024;
 constexpr std::string_view kConfigFile = "quern.conf";
+constexpr int kLocalWorkersMax = 256;
 
 std::string default_lanes() {
   return std::to_string(std::max(1U, std::thread::hardware_concurrency() / 2));
@@ -169,6 +171,57 @@ Result<> interpret_engine(const Reader& read, Config& config) {
   return {};
 }
 
+// "auto", "none", or "Text=2,Archive=1".
+Result<LocalSteps> parse_steps(const Chosen& chosen) {
+  LocalSteps steps;
+  if (chosen.text == "auto") return steps;
+  steps.on_demand = false;
+  if (chosen.text == "none") return steps;
+  const Error wrong = bad_value("steps", chosen, "auto, none, or a list such as Text=2,Archive=1");
+  std::string_view rest = chosen.text;
+  while (!rest.empty()) {
+    const std::string_view one = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+    const std::size_t equals = one.find('=');
+    const auto step = model::parse_step(one.substr(0, equals));
+    int count = 0;
+    if (!step || equals == one.npos) return wrong;
+    const std::string_view number = one.substr(equals + 1);
+    const auto [end, error] =
+        std::from_chars(number.data(), number.data() + number.size(), count);
+    if (error != std::errc{} || end != number.data() + number.size()) return wrong;
+    if (count < 0 || count > kLocalWorkersMax) return wrong;
+    steps.fixed[*step] = count;
+  }
+  return steps;
+}
+
+Result<> interpret_pipeline(const Reader& read, Config& config) {
+  const std::string& url = read.text("blobs");
+  config.blobs = blob::BlobUrl::of_folder(config.data / "blobs");
+  if (!url.empty()) {
+    TRY_ASSIGN(config.blobs, blob::BlobUrl::parse(url));
+  }
+  TRY_ASSIGN(config.steps, parse_steps(config.chosen.at("steps")));
+  config.steps_program = read.text("steps-program");
+  // Whoever starts no workers of its own expects others to come.
+  config.pipeline.waits_for_workers = !config.steps.on_demand;
+  TRY_ASSIGN(config.pipeline.poll_hold_ms, read.number("poll-hold", 1, 60'000));
+  TRY_ASSIGN(config.pipeline.task_idle_ms, read.number("task-idle", 10, 86'400'000));
+  TRY_ASSIGN(config.pipeline.limits.depth_max, read.number("depth-max", 1, 1000));
+  TRY_ASSIGN(config.pipeline.limits.members_max, read.number("members-max", 1, 99'999'999));
+  TRY_ASSIGN(config.pipeline.limits.files_per_root_max,
+             read.number("files-per-root-max", 1, 1'000'000'000));
+  TRY_ASSIGN(config.pipeline.limits.bytes_per_root_max,
+             read.number("bytes-per-root-max", 1, std::int64_t{1} << 60));
+  TRY_ASSIGN(config.shards, read.number("shards", 1, tree::kShardsMax));
+  // A SQLite folder has one owner: there is nobody to share with.
+  if (config.database.kind == store::StoreKind::Sqlite) config.shards = 1;
+  TRY_ASSIGN(const std::int64_t free_mib, read.number("free-min", 0, 1 << 30));
+  config.free_bytes_min = free_mib * 1024 * 1024;
+  return {};
+}
+
 Result<> interpret_addresses(const Reader& read, Config& config) {
   const std::string& url = read.text("db");
   TRY_ASSIGN(config.database,
@@ -209,6 +262,17 @@ const std::vector<Setting>& settings() {
       {"in-flight-max", "N", "256", "items that a server works on at once"},
       {"in-flight-per-handler", "N", "64", "of those, how many for one handler"},
       {"handler-timeout", "SECONDS", "60", "how long a handler may take to answer"},
+      {"blobs", "URL", "", "file:PATH or s3://BUCKET/…; default: blobs in the data folder"},
+      {"steps", "LIST", "auto", "workers started here: auto, none, or NAME=N,…"},
+      {"steps-program", "FILE", "", "the worker program; default: quern-steps beside this one"},
+      {"poll-hold", "MS", "15000", "how long a worker's question is held while nothing waits"},
+      {"task-idle", "MS", "15000", "how long a worker may be silent before its task is lent again"},
+      {"depth-max", "N", "32", "generations below a root file"},
+      {"members-max", "N", "1000000", "members of one archive"},
+      {"files-per-root-max", "N", "10000000", "files below one root"},
+      {"bytes-per-root-max", "BYTES", "1099511627776", "what one root may expand to"},
+      {"shards", "N", "8", "parts of an import that servers on PostgreSQL share"},
+      {"free-min", "MIB", "1024", "free space that uploads leave (or 2 % of the disk, if less)"},
       {"log", "FORMAT", "human", "human or json"},
       {"log-level", "LEVEL", "info", "debug, info, warn, error or off"},
   };
@@ -235,6 +299,7 @@ Result<Config> load_config(const Lookup& flag, const Lookup& environment) {
   TRY(interpret_addresses(read, config));
   TRY(interpret_writer(read, config));
   TRY(interpret_engine(read, config));
+  TRY(interpret_pipeline(read, config));
   TRY_ASSIGN(const bool no_migrate, read.on_or_off("no-migrate"));
   config.migrate = !no_migrate;
   TRY_ASSIGN(const std::int64_t grace, read.number("grace", 0, 3600));

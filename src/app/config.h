@@ -17,9 +17,11 @@
 
 #include "base/log.h"
 #include "base/result.h"
+#include "blob/url.h"
 #include "net/endpoint.h"
 #include "queue/engine.h"
 #include "queue/http_processor.h"
+#include "step/options.h"
 #include "store/url.h"
 #include "store/writer.h"
 
@@ -44,6 +46,12 @@ struct Chosen {
   Source source = Source::Default;
 };
 
+// Which workers this machine starts by itself.
+struct LocalSteps {
+  bool on_demand = true;               // auto; otherwise only these, and detection
+  std::map<model::StepId, int> fixed;  // always so many
+};
+
 struct Config {
   std::map<std::string, Chosen> chosen;  // by setting
 
@@ -58,6 +66,12 @@ struct Config {
   store::WriterOptions writer;
   queue::EngineOptions engine;
   queue::HttpProcessorOptions handlers;
+  blob::BlobUrl blobs;
+  step::PipelineOptions pipeline;
+  LocalSteps steps;
+  std::filesystem::path steps_program;  // empty: quern-steps beside this program, or in PATH
+  std::int64_t shards = 1;              // of a new import
+  std::int64_t free_bytes_min = std::int64_t{1} << 30;
   LogLevel log_level = LogLevel::Info;
   LogFormat log_format = LogFormat::Human;
 

@@ -89,7 +89,7 @@ Result<> Door::find_way() {
 }
 
 Result<> Door::become_owner() {
-  TRY_ASSIGN(node_, Node::open(loop_, config_, Listen::FolderOnly));
+  TRY_ASSIGN(node_, Node::open(loop_, config_, Listen::FolderOnly, working_));
   Node* node = node_.get();
   client_.emplace(
       loop_, [node] { return connect_to(node); }, "localhost", net::ClientOptions{});

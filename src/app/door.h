@@ -24,7 +24,9 @@ inline constexpr std::size_t kAnswerBytesMax = 64 * 1024 * 1024;
 
 class Door {
  public:
-  Door(net::Loop& loop, const Config& config) : loop_(loop), config_(config) {}
+  // Working: where it becomes the owner, it also does the folder's work.
+  Door(net::Loop& loop, const Config& config, Working working = Working::No)
+      : loop_(loop), config_(config), working_(working) {}
   ~Door();
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
@@ -44,6 +46,7 @@ class Door {
 
   net::Loop& loop_;
   const Config& config_;
+  const Working working_;
   std::unique_ptr<Node> node_;
   std::optional<net::Client> client_;
   std::shared_ptr<Watch> watch_;

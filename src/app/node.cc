@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -18,6 +19,8 @@ namespace {
 
 constexpr char kIdentityFile[] = "store.id";
 constexpr std::size_t kIdentityBytesMax = 256;
+// Disks and buckets answer several at once; what is hashed takes a core each.
+constexpr int kPoolThreads = 4;
 
 std::filesystem::path snapshot_folder(const Config& config) {
   return config.data / "snapshots";
@@ -53,26 +56,32 @@ Result<io::OwnerLock> own(const std::filesystem::path& folder) {
 
 }  // namespace
 
-Result<std::unique_ptr<Node>> Node::open(net::Loop& loop, const Config& config, Listen listen) {
+Result<std::unique_ptr<Node>> Node::open(net::Loop& loop, const Config& config, Listen listen,
+                                         Working working) {
   std::unique_ptr<Node> node(new Node);
   TRY(node->open_folder(config));
   TRY(node->open_store(config));
   TRY(node->match_folder(config));
   TRY(node->recover(config));
-  if (listen == Listen::ConfiguredToo) node->work(loop, config);
+  TRY(node->open_pipeline(loop, config, working));
+  if (working == Working::Yes) node->work(loop, config);
   TRY(node->serve(loop, config, listen));
+  if (working == Working::Yes) node->supervisor_->start();
   return node;
 }
 
 // Members go in reverse order, so the server is cut before what its handlers use is gone; and the
 // lock is given up last.
 Node::~Node() {
+  supervisor_.reset();
   server_.reset();
   engine_.reset();
   timers_.reset();
   if (writer_) writer_->stop();
   if (readers_) readers_->stop();
+  pipeline_.reset();
   pool_.reset();
+  blobs_.reset();
   readers_.reset();
   writer_.reset();
 }
@@ -110,7 +119,35 @@ Result<> Node::open_parts(const Config& config) {
   writer.guard = std::make_shared<queue::PartitionGuard>();
   TRY_ASSIGN(writer_, store::Writer::open(*database_, writer));
   TRY_ASSIGN(readers_, store::Readers::open(*database_, {}));
-  pool_ = std::make_unique<io::Pool>(io::PoolOptions{});
+  pool_ = std::make_unique<io::Pool>(io::PoolOptions{.threads = kPoolThreads});
+  const auto owner = lock_ ? blob::BlobStore::Owner::Only : blob::BlobStore::Owner::OneOfMany;
+  TRY_ASSIGN(blobs_, blob::BlobStore::open(config.blobs, *writer_, *readers_, owner));
+  return {};
+}
+
+Result<> Node::open_pipeline(net::Loop& loop, const Config& config, Working working) {
+  step::PipelineOptions options = config.pipeline;
+  SupervisorOptions workers;
+  if (working == Working::Yes) {
+    workers.program = find_steps_program(config.steps_program);
+    workers.steps = config.steps;
+    workers.installed = installed_steps(workers.program);
+    options.installed = workers.installed;
+    if (!config.steps.on_demand) options.installed = {model::StepId::Detect};
+    workers.server = config.socket_path();
+    if (!lock_) {
+      worker_socket_ = config.data / fmt::format("workers-{}.sock", ::getpid());
+      workers.server = worker_socket_;
+    }
+  }
+  step::PipelineEvents events;
+  events.waiting = [this](model::StepId) {
+    if (supervisor_) supervisor_->wake();
+  };
+  pipeline_ = std::make_shared<step::Pipeline>(
+      step::PipelineParts{loop, *writer_, *readers_, *pool_, *blobs_}, std::move(options),
+      std::move(events));
+  supervisor_ = std::make_unique<Supervisor>(loop, *pipeline_, *writer_, std::move(workers));
   return {};
 }
 
@@ -157,7 +194,8 @@ Result<> Node::recover(const Config& config) {
 
 Result<> Node::serve(net::Loop& loop, const Config& config, Listen listen) {
   auto parts = std::make_shared<api::Parts>(api::Parts{
-      loop, *writer_, *readers_, *pool_, config.data, snapshot_folder(config),
+      loop, *writer_, *readers_, *pool_, *blobs_, *pipeline_, config.shards, config.free_bytes_min,
+      config.data, snapshot_folder(config),
       [this] { return server_ ? server_->metrics() : net::ServerMetrics{}; },
       [this](queue::PartitionId id) { poke(id); },
       [this] {
@@ -170,6 +208,9 @@ Result<> Node::serve(net::Loop& loop, const Config& config, Listen listen) {
   net::ServerOptions options;
   options.connections_max = std::min(options.connections_max, open_files_max() / 2);
   if (lock_) options.listen.push_back(net::Endpoint::unix_path(config.socket_path().string()));
+  if (!worker_socket_.empty()) {
+    options.listen.push_back(net::Endpoint::unix_path(worker_socket_.string()));
+  }
   if (listen == Listen::ConfiguredToo) options.listen.push_back(config.listen);
   TRY_ASSIGN(server_, net::Server::open(loop, std::move(options),
                                         [router = router_](net::Exchange& exchange) {
@@ -182,6 +223,7 @@ void Node::work(net::Loop& loop, const Config& config) {
   handlers_ = std::make_shared<queue::HttpProcessor>(loop, config.handlers);
   queue::Processors processors;
   processors[queue::kHttpKind] = handlers_;
+  processors[step::kImportKind] = pipeline_;
   processors[queue::kind_of_queue("TIMER")] = queue::make_timer_processor([this] {
     if (timers_) timers_->poke();
   });
@@ -211,6 +253,8 @@ net::Task<> Node::close(std::int64_t grace_ms) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - net::in_ms(0));
     return std::max<std::int64_t>(left.count(), 0);
   };
+  if (supervisor_) co_await supervisor_->stop();
+  pipeline_->stop();
   if (timers_) co_await timers_->stop();
   if (engine_) co_await engine_->stop(left_ms());
   const std::size_t cut = co_await server_->stop(left_ms());

@@ -14,6 +14,8 @@
 
 #include "api/service.h"
 #include "app/config.h"
+#include "app/supervisor.h"
+#include "blob/blob.h"
 #include "io/owner_lock.h"
 #include "io/pool.h"
 #include "net/loop.h"
@@ -21,6 +23,7 @@
 #include "queue/engine.h"
 #include "queue/http_processor.h"
 #include "queue/timer_service.h"
+#include "step/pipeline.h"
 #include "store/database.h"
 #include "store/readers.h"
 #include "store/writer.h"
@@ -31,11 +34,14 @@ enum class Listen {
   FolderOnly,     // the socket in the data folder (none with PostgreSQL)
   ConfiguredToo,  // and config.listen: `quern serve`
 };
+// Whether it claims and does work: `quern serve`, and `quern add` on its own.
+enum class Working { No, Yes };
 
 class Node {
  public:
   // Busy where another process owns the folder.
-  static Result<std::unique_ptr<Node>> open(net::Loop& loop, const Config& config, Listen listen);
+  static Result<std::unique_ptr<Node>> open(net::Loop& loop, const Config& config, Listen listen,
+                                            Working working);
   ~Node();
 
   const std::vector<net::Endpoint>& endpoints() const { return server_->endpoints(); }
@@ -50,6 +56,7 @@ class Node {
   Result<> open_store(const Config& config);
   Result<> expect_database(const Config& config);
   Result<> open_parts(const Config& config);
+  Result<> open_pipeline(net::Loop& loop, const Config& config, Working working);
   Result<> serve(net::Loop& loop, const Config& config, Listen listen);
   Result<> match_folder(const Config& config);
   Result<> recover(const Config& config);
@@ -62,7 +69,11 @@ class Node {
   std::unique_ptr<store::Writer> writer_;
   std::unique_ptr<store::Readers> readers_;
   std::unique_ptr<io::Pool> pool_;
-  // Only `quern serve` works; a command that owns a folder for an instant does not.
+  std::unique_ptr<blob::BlobStore> blobs_;
+  std::shared_ptr<step::Pipeline> pipeline_;
+  std::filesystem::path worker_socket_;  // of PostgreSQL nodes: for their own workers
+  std::unique_ptr<Supervisor> supervisor_;
+  // Only where it works; a command that owns a folder for an instant does not.
   std::shared_ptr<queue::HttpProcessor> handlers_;
   std::unique_ptr<queue::Engine> engine_;
   std::unique_ptr<queue::TimerService> timers_;

@@ -119,4 +119,23 @@ Result<> make_folder(const Place& place, mode_t mode) {
                  [&] { return ::mkdirat(place.folder, place.name.c_str(), mode); });
 }
 
+Result<> remove_folder(const Place& place) {
+  const DurableWrite durable_write("remove_folder", place.name);
+  return perform(FileCall::Unlink, place.path, {},
+                 [&] { return ::unlinkat(place.folder, place.name.c_str(), AT_REMOVEDIR); });
+}
+
+Result<bool> link(const Place& from, const Place& to) {
+  const DurableWrite durable_write("link", to.name);
+  const int done = attempt(FileCall::Link, 0, [&](std::size_t) {
+    return ::linkat(from.folder, from.name.c_str(), to.folder, to.name.c_str(), 0);
+  });
+  if (done != 0 && (errno == EXDEV || errno == EPERM || errno == EOPNOTSUPP || errno == EMLINK)) {
+    return false;
+  }
+  if (done != 0) return failed(FileCall::Link, to.path, errno);
+  record(FileCall::Link, from.path, to.path);
+  return true;
+}
+
 }  // namespace quern::io::calls

@@ -37,5 +37,8 @@ Result<> sync_folder(int descriptor, const std::string& path);
 Result<> rename(const Place& from, const Place& to);
 Result<> unlink(const Place& place, std::string_view label);
 Result<> make_folder(const Place& place, mode_t mode);
+Result<> remove_folder(const Place& place);
+// False where the file system cannot: another device, no links, too many of them.
+Result<bool> link(const Place& from, const Place& to);
 
 }  // namespace quern::io::calls

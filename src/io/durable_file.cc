@@ -151,6 +151,43 @@ Result<> remove_durably(const Path& path, IfMissing if_missing) {
   return {};
 }
 
+Result<> remove_names_durably(const Path& folder_path, std::span<const std::string> names) {
+  Result<Descriptor> opened = open_folder(folder_path);
+  if (!opened.ok() && opened.error().kind() == Errc::Missing) return {};
+  TRY_ASSIGN(const Descriptor folder, std::move(opened));
+  for (const std::string& name : names) {
+    const Result<> removed = calls::unlink(place_in(folder, folder_path.native(), name), name);
+    if (!removed.ok() && removed.error().kind() != Errc::Missing) return removed.error();
+  }
+  sync_folder_or_abort(folder, folder_path.native());
+  return {};
+}
+
+Result<bool> remove_folder_durably(const Path& path) {
+  const Path parent = folder_of(path);
+  Result<Descriptor> opened = open_folder(parent);
+  if (!opened.ok() && opened.error().kind() == Errc::Missing) return true;
+  TRY_ASSIGN(const Descriptor folder, std::move(opened));
+  const Result<> removed =
+      calls::remove_folder(place_in(folder, parent.native(), path.filename().native()));
+  if (!removed.ok() && removed.error().kind() == Errc::Conflict) return false;
+  if (!removed.ok() && removed.error().kind() != Errc::Missing) return removed.error();
+  sync_folder_or_abort(folder, parent.native());
+  return true;
+}
+
+Result<bool> try_link_durably(const Path& file, const Path& name) {
+  const calls::Place from{AT_FDCWD, file.native(), file.native()};
+  TRY_ASSIGN(const Descriptor opened, calls::open(from, O_RDONLY));
+  const Path folder_path = folder_of(name);
+  TRY_ASSIGN(const Descriptor folder, open_folder(folder_path));
+  TRY(calls::fsync(opened.get(), file.native(), name.filename().native()));
+  TRY_ASSIGN(const bool linked,
+             calls::link(from, place_in(folder, folder_path.native(), name.filename().native())));
+  if (linked) sync_folder_or_abort(folder, folder_path.native());
+  return linked;
+}
+
 Result<> make_folders_durably(const Path& path) {
   std::vector<Path> missing;
   Path at = path.lexically_normal();

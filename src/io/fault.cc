@@ -42,6 +42,8 @@ std::string_view to_string(FileCall call) {
       return "unlink";
     case FileCall::MakeFolder:
       return "make_folder";
+    case FileCall::Link:
+      return "link";
   }
   return "unknown";
 }

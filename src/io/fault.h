@@ -17,7 +17,7 @@
 
 namespace quern::io {
 
-enum class FileCall { Open, Read, Write, Fsync, Rename, SyncFolder, Unlink, MakeFolder };
+enum class FileCall { Open, Read, Write, Fsync, Rename, SyncFolder, Unlink, MakeFolder, Link };
 std::string_view to_string(FileCall call);
 
 struct FaultOrder {
@@ -44,7 +44,7 @@ class ScopedFault {
 struct FileOperation {
   FileCall call;
   std::string path;
-  std::string to;           // Rename only
+  std::string to;           // Rename and Link only
   std::int64_t offset = 0;  // Read, Write
   std::int64_t bytes = 0;
 };

@@ -96,6 +96,15 @@ enum class IfMissing { Error, Fine };
 // died before that.
 Result<> remove_durably(const Path& path, IfMissing if_missing);
 
+// Several names of one folder, with one sync. Fine where they, or the folder, are gone already.
+Result<> remove_names_durably(const Path& folder, std::span<const std::string> names);
+// False where it is not empty; fine where it is gone already.
+Result<bool> remove_folder_durably(const Path& path);
+
+// A second name for a file, whose bytes are synced before. False where that cannot be: the names
+// lie on different file systems, or this one has no links.
+Result<bool> try_link_durably(const Path& file, const Path& name);
+
 // With all its missing parents, for their owner only (mode 0700).
 Result<> make_folders_durably(const Path& path);
 // After files were made or renamed in it by somebody else's code.

@@ -54,6 +54,7 @@ constexpr Reason kReasons[] = {
     {417, "Expectation Failed"},
     {421, "Misdirected Request"},
     {422, "Unprocessable Content"},
+    {423, "Locked"},
     {429, "Too Many Requests"},
     {431, "Request Header Fields Too Large"},
     {460, "Checksum Mismatch"},

@@ -149,6 +149,7 @@ Result<std::set<PartitionId>> interrupt_running(Tx& tx, std::span<Partition* con
     const auto id = row.get<PartitionId>(1);
     const auto partition = std::find_if(claimed.begin(), claimed.end(),
                                         [id](const Partition* p) { return p->id == id; });
+    if ((*partition)->config.max_retries < 0) continue;  // endless means deaths too
     TRY(give_up(tx, row.get<ItemId>(0), **partition, row.get<std::string>(3)));
     failed.insert(id);
   }

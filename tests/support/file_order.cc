@@ -36,6 +36,7 @@ class Observer {
         unsynced_folders_.erase(operation.path);
         return;
       case FileCall::Rename:
+      case FileCall::Link:
         return see_rename(operation);
       case FileCall::Unlink:
         unsynced_files_.erase(operation.path);

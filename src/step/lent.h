@@ -1,0 +1,70 @@
+// Lent: a file in the hands of a worker, and what has come back of it so far. On the loop.
+//
+//   Start -> AtChild(k) -> End          (../docs/worker-protocol.md draws it)
+//
+// The state outlives a POST that breaks off: the next one goes on from there. Nothing of a part that
+// was cut is kept.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "blob/blob.h"
+#include "model/steps.h"
+#include "net/event.h"
+#include "net/task.h"
+#include "step/fragment.h"
+#include "tree/child.h"
+#include "tree/file.h"
+#include "tree/finish.h"
+
+namespace quern::step {
+
+struct Shard;
+
+// A child that is being sent.
+struct ChildUnderWay {
+  std::int64_t index = 0;
+  ChildHead head;
+  std::optional<blob::Put> blob;
+  std::string blob_head;  // its first bytes, to see whether it is what it claims
+  bool inherits = false;
+  std::optional<tree::Thumbnail> thumbnail;
+  bool bad_thumbnail = false;
+  std::optional<tree::Text> text;
+  std::optional<tree::Failure> failure;
+  bool progressed = false;  // a progress part came after its bytes: it is whole
+};
+
+struct Lent {
+  std::string id;
+  model::StepId step = model::StepId::Text;
+  std::shared_ptr<Shard> shard;
+  tree::Waiting waiting;             // the file and its blob
+  std::vector<tree::Waiting> batch;  // of Detect instead
+  std::string base_url;
+  tree::StepReport report;
+  net::Instant lent_at;
+  net::Instant touched;
+  bool posting = false;
+  int reading = 0;      // blob downloads that are open
+  bool marked = false;  // the store knows that it is lent
+  bool over = false;    // it ended; late requests get 404
+  bool ended_by_worker = false;  // it said so itself
+
+  std::int64_t at = -1;  // the child; -1: Start
+  std::optional<ChildUnderWay> child;
+  double fraction = 0;    // the last progress
+  double left = 0;        // where the child's slice begins
+  double right = 0;       // where it ends, as far as is known
+  std::int64_t pending = 0;        // children that are being stored
+  std::int64_t pending_bytes = 0;  // of their inline data
+  std::shared_ptr<net::Event> settled;  // notified when one is
+  std::optional<Error> broken;     // why storing failed
+  std::optional<tree::Failure> limit;  // of the root, that storing has shown to be reached
+};
+using LentPtr = std::shared_ptr<Lent>;
+
+}  // namespace quern::step

@@ -1,0 +1,40 @@
+#include "worker/step.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/log.h"
+
+namespace quern::worker {
+
+std::string child_json(const StepTask& task, const ChildFields& child) {
+  return fmt::format(R"({{"filename":"{}","contentType":"{}","languageCode":"{}","metadata":{},)"
+                     R"("wantOcr":{},"wantSplitByPage":{}}})",
+                     json_escaped(child.filename), json_escaped(child.content_type),
+                     json_escaped(task.language_code), task.metadata, child.want_ocr,
+                     task.want_split_by_page);
+}
+
+std::string failure_json(const Failure& failure) {
+  return fmt::format(R"({{"kind":"{}","message":"{}","again":false}})",
+                     model::to_string(failure.kind), json_escaped(failure.message));
+}
+
+std::string read_input(const StepInput& input, std::uint64_t bytes_max) {
+  std::string bytes(std::min(input.bytes, bytes_max), '\0');
+  std::size_t got = 0;
+  while (got < bytes.size()) {
+    const ssize_t n =
+        ::pread(input.descriptor, bytes.data() + got, bytes.size() - got, static_cast<off_t>(got));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    got += static_cast<std::size_t>(n);
+  }
+  bytes.resize(got);
+  return bytes;
+}
+
+}  // namespace quern::worker

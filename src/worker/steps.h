@@ -1,0 +1,12 @@
+// The real steps, one file each.
+#pragma once
+
+#include "worker/step.h"
+
+namespace quern::worker {
+
+Step archive_step();
+Step detect_step();
+Step text_step();
+
+}  // namespace quern::worker

@@ -1,0 +1,236 @@
+#include "worker/worker_main.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/log.h"
+#include "io/file.h"
+#include "net/readable.h"
+#include "worker/broker.h"
+#include "worker/local_detect.h"
+#include "worker/zygote.h"
+
+namespace quern::worker {
+namespace {
+
+constexpr int kExitDone = 0;
+constexpr int kExitUsage = 2;
+constexpr int kExitFailed = 3;
+constexpr std::size_t kTokenBytesMax = 4096;
+
+struct Parsed {
+  std::string server;
+  std::string token_file;
+  std::vector<std::string> steps;
+  std::vector<std::string> detect;
+  double idle_exit_s = 0;
+  bool list = false;
+  bool parent_dies = false;
+  bool quiet = false;
+  BrokerOptions broker;
+};
+
+void complain(const std::string& text) {
+  std::fprintf(stderr, "quern-steps: %s\n", text.c_str());
+}
+
+bool print(const std::string& line) {
+  return std::printf("%s\n", line.c_str()) >= 0 && std::fflush(stdout) == 0;
+}
+
+const Step* find_step(std::span<const Step> steps, std::string_view name) {
+  for (const Step& step : steps) {
+    if (step.name == name) return &step;
+  }
+  return nullptr;
+}
+
+std::string default_temp_folder() {
+  const char* folder = std::getenv("TMPDIR");
+  return folder != nullptr && *folder != '\0' ? folder : "/tmp";
+}
+
+std::string default_worker_name() {
+  char host[256] = {};
+  ::gethostname(host, sizeof host - 1);
+  return fmt::format("{}/{}", host, ::getpid());
+}
+
+void add_limits(CLI::App& app, Limits& limits) {
+  app.add_option("--wall-ms", limits.wall_ms, "a task, in all")->group("Limits");
+  app.add_option("--wall-ms-per-mib", limits.wall_ms_per_mib, "and for each MiB of its input")
+      ->group("Limits");
+  app.add_option("--idle-ms", limits.idle_ms, "without CPU used and without output")
+      ->group("Limits");
+  app.add_option("--memory-bytes", limits.memory_bytes, "of a child")->group("Limits");
+  app.add_option("--output-bytes", limits.output_bytes, "of a task")->group("Limits");
+  app.add_option("--scratch-bytes", limits.scratch_bytes, "of a file that a child writes")
+      ->group("Limits");
+  app.add_option("--open-files", limits.open_files, "of a child")->group("Limits");
+  app.add_option("--members", limits.members, "of an archive")->group("Limits");
+  app.add_option("--ratio", limits.ratio, "by which a member may expand")->group("Limits");
+  app.add_option("--ratio-from-bytes", limits.ratio_from_bytes, "from which on that counts")
+      ->group("Limits");
+  app.add_option("--text-characters", limits.text_characters, "of a text")->group("Limits");
+  app.add_option("--text-pages", limits.text_pages, "of a text's PDF")->group("Limits");
+}
+
+void add_options(CLI::App& app, Parsed& parsed) {
+  BrokerOptions& broker = parsed.broker;
+  app.add_option("STEP", parsed.steps, "the steps to serve");
+  app.add_option("--server", parsed.server, "http://HOST[:PORT] or unix:PATH");
+  app.add_option("--token", parsed.token_file, "a file that holds the worker's token");
+  app.add_option("--exit-when-idle", parsed.idle_exit_s,
+                 "end after so many seconds without a task");
+  app.add_flag("--parent-dies", parsed.parent_dies, "end when the process that started us does");
+  app.add_flag("--list", parsed.list,
+               "print the steps, their versions and their box as JSON lines");
+  app.add_option("--detect", parsed.detect, "print the types of files as JSON lines");
+  app.add_flag("--quiet", parsed.quiet, "say warnings only");
+  app.add_option("--worker", broker.worker_name, "what people call this worker");
+  app.add_option("--temp", broker.temp_folder, "where large inputs are kept while they are read");
+  app.add_option("--tasks", broker.tasks_per_poll, "tasks asked for at once");
+  app.add_option("--heartbeat-ms", broker.heartbeat_ms, "how often a task's life is told");
+  app.add_option("--grace-ms", broker.grace_ms, "how long SIGTERM lets a task go on");
+  app.add_option("--look-ms", broker.look_ms, "how often a child is looked at");
+  add_limits(app, broker.limits);
+  app.footer(
+      "Examples:\n"
+      "  quern-steps --server http://127.0.0.1:8080 Archive Text Detect\n"
+      "  quern-steps --server unix:/srv/quern/quern.sock Archive\n"
+      "  quern-steps --detect letter.doc");
+}
+
+// SIGTERM and SIGINT, as something that the loop can wait for.
+io::Descriptor open_stop_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGTERM);
+  ::sigaddset(&set, SIGINT);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  return io::Descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+// The first signal asks for an end, the second does it: dying is safe.
+net::Task<> await_stop(net::Loop* loop, int signals, Broker* broker) {
+  net::Readable readable(*loop, signals);
+  if (co_await readable.wait() != net::WaitEnd::Notified) co_return;
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGTERM);
+  ::sigaddset(&set, SIGINT);
+  signalfd_siginfo first;
+  if (::read(signals, &first, sizeof first) != sizeof first) co_return;
+  ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  broker->stop();
+}
+
+int serve(Parsed& parsed) {
+  const io::Descriptor signals = open_stop_signals();
+  net::Loop loop;
+  Broker broker(loop, std::move(parsed.broker));
+  loop.spawn("steps.signals", await_stop(&loop, signals.get(), &broker));
+  const Result<> ran = loop.run_until(broker.run());
+  if (ran.ok()) return kExitDone;
+  complain(ran.error().message());
+  return kExitFailed;
+}
+
+net::Task<Result<std::string>> describe(net::Loop* loop, const Step* step) {
+  BoxOptions options;
+  options.step = step->name;
+  CO_TRY_ASSIGN(const std::unique_ptr<Box> box, co_await Box::start(*loop, std::move(options)));
+  co_return fmt::format(R"({{"step":"{}","version":"{}","box":{}}})", step->name,
+                        json_escaped(step->version()), box->confinement());
+}
+
+int list(std::span<const Step> steps) {
+  net::Loop loop;
+  for (const Step& step : steps) {
+    const auto line = loop.run_until(describe(&loop, &step));
+    if (!line) {
+      complain(line.error().message());
+      return kExitFailed;
+    }
+    if (!print(*line)) return kExitFailed;
+  }
+  return kExitDone;
+}
+
+int detect(const Parsed& parsed) {
+  net::Loop loop;
+  const auto found = loop.run_until(detect_paths(loop, parsed.detect, parsed.broker.limits));
+  if (!found) {
+    complain(found.error().message());
+    return kExitFailed;
+  }
+  bool all = true;
+  for (const DetectedPath& one : *found) {
+    all = all && one.failure.empty();
+    if (!one.failure.empty()) complain(one.path + ": " + one.failure);
+    const std::string line = fmt::format(R"({{"path":"{}","type":"{}"}})", json_escaped(one.path),
+                                         json_escaped(one.type));
+    if (one.failure.empty() && !print(line)) return kExitFailed;
+  }
+  return all ? kExitDone : kExitFailed;
+}
+
+// Invalid is usage.
+Result<> prepare(Parsed& parsed, std::span<const Step> steps) {
+  if (parsed.server.empty()) return Error{Errc::Invalid, "--server is needed"};
+  if (parsed.steps.empty()) return Error{Errc::Invalid, "which steps? see --list"};
+  TRY_ASSIGN(parsed.broker.server, parse_address(parsed.server));
+  for (const std::string& name : parsed.steps) {
+    const Step* step = find_step(steps, name);
+    if (step == nullptr) return Error{Errc::Invalid, "no step " + name + "; see --list"};
+    parsed.broker.steps.push_back(step);
+  }
+  if (!parsed.token_file.empty()) {
+    TRY_ASSIGN(parsed.broker.token, io::read_file(parsed.token_file, kTokenBytesMax));
+    while (!parsed.broker.token.empty() && parsed.broker.token.back() <= ' ') {
+      parsed.broker.token.pop_back();
+    }
+  }
+  if (parsed.broker.temp_folder.empty()) parsed.broker.temp_folder = default_temp_folder();
+  if (parsed.broker.worker_name.empty()) parsed.broker.worker_name = default_worker_name();
+  parsed.broker.idle_exit_ms = static_cast<std::int64_t>(parsed.idle_exit_s * 1000);
+  return {};
+}
+
+}  // namespace
+
+int worker_main(int argc, char** argv, std::span<const Step> steps) {
+  // A box has no options and starts often.
+  if (argc == 3 && std::string_view(argv[1]) == "--box") {
+    const Step* step = find_step(steps, argv[2]);
+    return step != nullptr ? run_zygote(*step) : kExitUsage;
+  }
+  Parsed parsed;
+  parsed.broker.temp_folder.clear();
+  CLI::App app("Quern's worker: converts files that a server lends it, each in a box.");
+  add_options(app, parsed);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kExitDone : kExitUsage;
+  }
+  if (parsed.parent_dies) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  set_log(parsed.quiet ? LogLevel::Warn : LogLevel::Info, LogFormat::Human);
+  ::signal(SIGPIPE, SIG_IGN);
+  if (parsed.list) return list(steps);
+  if (!parsed.detect.empty()) return detect(parsed);
+  const Result<> prepared = prepare(parsed, steps);
+  if (prepared.ok()) return serve(parsed);
+  complain(prepared.error().message());
+  return prepared.error().kind() == Errc::Invalid ? kExitUsage : kExitFailed;
+}
+
+}  // namespace quern::worker

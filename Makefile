@@ -23,7 +23,7 @@ export TSAN_OPTIONS := halt_on_error=1:second_deadlock_stack=1
 # g++ 12's ThreadSanitizer cannot start where the kernel scatters addresses more widely than it expects.
 no_aslr = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: build test sanitize sanitize-asan sanitize-tsan lint demo bench bench-smoke soak format clean help setup
+.PHONY: build test sanitize sanitize-asan sanitize-tsan lint demo demo-work bench bench-smoke soak format clean help setup
 
 build: build/release/build.ninja  ## (default) build everything, release
 	$(call ninja,release)
@@ -47,8 +47,11 @@ lint: build/release/build.ninja  ## every check of scripts/lint, with a self-tes
 	$(call refresh,release)
 	scripts/lint/run
 
-demo: build  ## a guided run of the real program
+demo: build  ## a guided run of the real program: a leak becomes documents, killed on the way
 	scripts/demo
+
+demo-work: build  ## another one: your own work, through gates, killed on the way
+	scripts/demo_resumes
 
 bench: build  ## every benchmark, at full length
 	scripts/bench build/release/bin

@@ -26,7 +26,8 @@ constexpr char kTextType[] = "text/plain; charset=utf-8";
 
 struct ListOrder {
   tree::FileFilter filter;
-  bool named = false;  // the collection was asked for by its name
+  bool named = false;    // the collection was asked for by its name
+  std::string filename;  // only files of that name
   bool text = false;
   bool superseded = false;
 };
@@ -50,6 +51,10 @@ Result<ListOrder> parse_list(const net::Target& target, Listed listed) {
       parameters.refuse(cursor.error());
     }
   }
+  order.filename = parameters.text("filename");
+  if (!order.filename.empty() && !order.filter.after) {
+    order.filter.after = tree::FileCursor{order.filename, -1, ""};
+  }
   order.filter.limit = parameters.limit(tree::kListMax);
   if (listed == Listed::Documents) order.text = is_on(parameters, "text");
   if (listed == Listed::Errors) order.superseded = is_on(parameters, "superseded");
@@ -68,6 +73,13 @@ Result<std::string> resolve_collection(Tx& tx, const ListOrder& order) {
   return job.collection_name;
 }
 
+// The list goes on behind that name; we do not.
+void keep_named(const std::string& filename, tree::FilePage& page) {
+  const auto other = [&](const File& file) { return file.filename != filename; };
+  std::erase_if(page.files, other);
+  if (page.next && page.next->filename != filename) page.next.reset();
+}
+
 struct Listing {
   tree::FilePage page;
   std::vector<tree::Digests> digests;  // of documents
@@ -78,6 +90,7 @@ Result<Listing> load_listing(Tx& tx, const ListOrder& order) {
   tree::FileFilter filter = order.filter;
   TRY_ASSIGN(filter.collection, resolve_collection(tx, order));
   TRY_ASSIGN(listing.page, tree::list_files(tx, filter));
+  if (!order.filename.empty()) keep_named(order.filename, listing.page);
   if (filter.listed == Listed::Documents) {
     TRY_ASSIGN(listing.digests, tree::load_digests(tx, listing.page.files));
   }
@@ -263,13 +276,14 @@ void add_file_routes(Router& router, PartsPtr parts) {
   using net::Method;
   const std::string one = "/api/v1/files/{file}";
   router.add({Method::Get, "/api/v1/files",
-              "Files by name, a page at a time (collection, job, after, limit).",
+              "Files by name, a page at a time (collection, job, filename, after, limit).",
               bound(list_files)});
   router.add({Method::Get, "/api/v1/documents",
-              "Documents by name and page (collection, job, text=1, after, limit).",
+              "Documents by name and page (collection, job, filename, text=1, after, limit).",
               bound(list_documents)});
   router.add({Method::Get, "/api/v1/errors",
-              "Errors by name (collection, job, superseded=1, after, limit).", bound(list_errors)});
+              "Errors by name (collection, job, filename, superseded=1, after, limit).",
+              bound(list_errors)});
   router.add({Method::Get, one, "Everything that is known of a file.", bound(show)});
   router.add({Method::Get, one + "/children", "Its children by index (after=INDEX, limit).",
               bound(list_children)});

@@ -125,7 +125,11 @@ net::Task<> resume_removals(PartsPtr parts) {
   auto find = [](Tx& tx) { return tree::list_deleting(tx, kResumedAtOnce); };
   const Result<std::vector<tree::JobId>> jobs =
       co_await read(parts->loop, parts->readers, std::move(find));
-  if (!jobs.ok() || jobs->empty()) co_return;
+  if (!jobs.ok() || jobs->empty()) {
+    // A process that was killed may have left bytes that no row names.
+    co_await sweep(parts);
+    co_return;
+  }
   log_info("api.removal_resumed", {{"jobs", jobs->size()}});
   auto removal = std::make_shared<Removal>(parts->loop);
   removal->jobs = *jobs;

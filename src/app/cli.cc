@@ -13,6 +13,7 @@
 #include "app/config.h"
 #include "app/output.h"
 #include "app/queue_cli.h"
+#include "app/read_command.h"
 #include "base/crash.h"
 #include "base/log.h"
 
@@ -25,6 +26,7 @@ struct Parsed {
   std::map<std::string, bool> switches;
   bool json = false;
   bool print_config = false;
+  bool serves = false;  // for long, with a log that people expect
   CounterAddition addition;
   std::string counter;
   Run run;
@@ -55,7 +57,10 @@ void add_serve(CLI::App& app, Parsed& parsed) {
       "  quern serve\n"
       "  quern serve --data /srv/quern --listen 127.0.0.1:9000\n"
       "  quern serve --db postgres://quern@db/quern");
-  serve_app->callback([&parsed] { parsed.run = [](Command c) { return serve(c); }; });
+  serve_app->callback([&parsed] {
+    parsed.serves = true;
+    parsed.run = [](Command c) { return serve(c); };
+  });
 }
 
 void add_counter(CLI::App& app, Parsed& parsed) {
@@ -135,7 +140,9 @@ int run_parsed(const CLI::App& app, const Parsed& parsed) {
     complain(app.help());
     return kExitUsage;
   }
-  set_log(config->log_level, config->log_format);
+  // A command speaks for itself: what its engine room notes is for those who ask.
+  const bool unasked = config->chosen.at("log-level").source == Source::Default;
+  set_log(unasked && !parsed.serves ? LogLevel::Warn : config->log_level, config->log_format);
   const OutputFormat format = parsed.json ? OutputFormat::Json : OutputFormat::Human;
   net::Loop loop;
   const Result<int> code = loop.run_until(parsed.run(Command{loop, *config, format}));
@@ -159,6 +166,7 @@ int run_command_line(int argc, char** argv) {
   add_settings(app, parsed);
   add_serve(app, parsed);
   add_add_command(app, parsed.run);
+  add_read_commands(app, parsed.run);
   add_counter(app, parsed);
   add_partition_commands(app, parsed.run);
   add_item_commands(app, parsed.run);

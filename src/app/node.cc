@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "api/removal.h"
+#include "api/uploads.h"
 #include "base/log.h"
 #include "io/file.h"
 #include "io/system_error.h"
@@ -66,7 +68,7 @@ Result<std::unique_ptr<Node>> Node::open(net::Loop& loop, const Config& config, 
   TRY(node->open_pipeline(loop, config, working));
   if (working == Working::Yes) node->work(loop, config);
   TRY(node->serve(loop, config, listen));
-  if (working == Working::Yes) node->supervisor_->start();
+  if (working == Working::Yes) TRY(node->go_on(loop));
   return node;
 }
 
@@ -80,6 +82,8 @@ Node::~Node() {
   if (writer_) writer_->stop();
   if (readers_) readers_->stop();
   pipeline_.reset();
+  feed_.reset();
+  bus_.reset();
   pool_.reset();
   blobs_.reset();
   readers_.reset();
@@ -140,7 +144,18 @@ Result<> Node::open_pipeline(net::Loop& loop, const Config& config, Working work
       workers.server = worker_socket_;
     }
   }
+  bus_ = std::make_unique<api::EventBus>(loop);
+  feed_ = std::make_unique<api::PipelineFeed>(
+      api::PipelineFeed::Sources{loop, *readers_,
+                                 [this](tree::JobId job) {
+                                   return pipeline_ ? pipeline_->progress_in_flight(job) : 0.0;
+                                 }},
+      *bus_);
   step::PipelineEvents events;
+  events.ingested = [this](tree::JobId job, const std::vector<tree::IngestedFile>& files) {
+    feed_->ingested(job, files);
+  };
+  events.changed = [this](tree::JobId job) { feed_->changed(job); };
   events.waiting = [this](model::StepId) {
     if (supervisor_) supervisor_->wake();
   };
@@ -193,7 +208,7 @@ Result<> Node::recover(const Config& config) {
 }
 
 Result<> Node::serve(net::Loop& loop, const Config& config, Listen listen) {
-  auto parts = std::make_shared<api::Parts>(api::Parts{
+  parts_ = std::make_shared<api::Parts>(api::Parts{
       loop, *writer_, *readers_, *pool_, *blobs_, *pipeline_, config.shards, config.free_bytes_min,
       config.data, snapshot_folder(config),
       [this] { return server_ ? server_->metrics() : net::ServerMetrics{}; },
@@ -202,9 +217,10 @@ Result<> Node::serve(net::Loop& loop, const Config& config, Listen listen) {
         if (timers_) timers_->poke();
       },
       [this] { return engine_ ? engine_->stats() : queue::EngineStats{}; },
-      [this] { return handlers_ ? handlers_->trouble() : std::map<std::string, std::string>(); }});
+      [this] { return handlers_ ? handlers_->trouble() : std::map<std::string, std::string>(); },
+      bus_.get()});
   router_ = api::make_router(
-      parts, config.insecure ? api::HostRule::AnyHost : api::HostRule::LoopbackOnly);
+      parts_, config.insecure ? api::HostRule::AnyHost : api::HostRule::LoopbackOnly);
   net::ServerOptions options;
   options.connections_max = std::min(options.connections_max, open_files_max() / 2);
   if (lock_) options.listen.push_back(net::Endpoint::unix_path(config.socket_path().string()));
@@ -232,6 +248,15 @@ void Node::work(net::Loop& loop, const Config& config) {
                                                   [this](queue::PartitionId id) { poke(id); });
   engine_->start();
   timers_->start();
+}
+
+// What former processes left half-done: uploads that had all their bytes, deletions, blobs that
+// nothing names. Before the first request, which comes when the loop runs.
+Result<> Node::go_on(net::Loop& loop) {
+  TRY(api::recover_uploads(parts_));
+  loop.spawn("node.removals", api::resume_removals(parts_));
+  supervisor_->start();
+  return {};
 }
 
 void Node::poke(queue::PartitionId partition) {

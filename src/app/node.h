@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "api/events.h"
 #include "api/service.h"
 #include "app/config.h"
 #include "app/supervisor.h"
@@ -61,6 +62,7 @@ class Node {
   Result<> match_folder(const Config& config);
   Result<> recover(const Config& config);
   void work(net::Loop& loop, const Config& config);
+  Result<> go_on(net::Loop& loop);
   void poke(queue::PartitionId partition);
 
   std::optional<io::OwnerLock> lock_;
@@ -70,7 +72,10 @@ class Node {
   std::unique_ptr<store::Readers> readers_;
   std::unique_ptr<io::Pool> pool_;
   std::unique_ptr<blob::BlobStore> blobs_;
+  std::unique_ptr<api::EventBus> bus_;
+  std::unique_ptr<api::PipelineFeed> feed_;
   std::shared_ptr<step::Pipeline> pipeline_;
+  std::shared_ptr<const api::Parts> parts_;
   std::filesystem::path worker_socket_;  // of PostgreSQL nodes: for their own workers
   std::unique_ptr<Supervisor> supervisor_;
   // Only where it works; a command that owns a folder for an instant does not.

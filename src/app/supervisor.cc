@@ -119,13 +119,11 @@ class Supervisor::Core : public std::enable_shared_from_this<Supervisor::Core> {
   void wake() { wake_.notify_all(); }
 
   net::Task<> stop() {
-    stopping_ = true;
     wake_.notify_all();
-    for (const auto& worker : workers_) (void)worker->process.kill(SIGTERM);
+    // What they had is lent again by the next server; waiting for it would only take time.
+    kill_all();
     const net::Instant deadline = net::in_ms(kStopMs);
     while (!workers_.empty() && net::in_ms(0) < deadline) co_await gone_.wait(deadline);
-    kill_all();
-    while (!workers_.empty()) co_await gone_.wait(net::in_ms(kStopMs));
   }
   void kill_all() {
     stopping_ = true;

@@ -47,7 +47,7 @@ class Supervisor {
   void start();
   // Something waits.
   void wake();
-  // Workers are told to go, then killed.
+  // Workers are killed: dying is safe, and quick.
   net::Task<> stop();
 
  private:

@@ -2,6 +2,7 @@
 
 #include "blob/blob.h"
 #include "blob/folder_backend.h"
+#include "blob/s3_backend.h"
 #include "blob/session.h"
 #include "io/file.h"
 
@@ -27,7 +28,8 @@ Result<std::int64_t> read_all(const io::FileReader& file, Take take) {
 
 Result<std::unique_ptr<Backend>> open_backend(const BlobUrl& url) {
   if (url.kind == BlobUrl::Kind::Folder) return FolderBackend::open(url.folder);
-  return Error{Errc::Invalid, "S3 is not built in"};
+  TRY_ASSIGN(S3Credentials credentials, S3Credentials::from_environment());
+  return S3Backend::open(url, std::move(credentials));
 }
 
 Result<std::unique_ptr<BlobStore>> BlobStore::open(const BlobUrl& url, store::Writer& writer,

@@ -74,6 +74,7 @@ net::Task<> Pipeline::Core::load_window(Self self, ShardPtr shard, StepId step) 
       co_await queue::read(self->parts_.loop, self->parts_.readers, std::move(load));
   Window& window = shard->windows[step];
   window.loading = false;
+  const std::set<tree::FileId> let_go = std::exchange(window.let_go, {});
   if (!shard->alive || shard->canceled) co_return;
   if (!loaded.ok()) {
     window.more = true;  // the next poll or look tries again
@@ -83,6 +84,7 @@ net::Task<> Pipeline::Core::load_window(Self self, ShardPtr shard, StepId step) 
   window.files.clear();
   for (tree::Waiting& waiting : *loaded) {
     if (shard->in_hand.contains(waiting.file.id)) continue;
+    if (let_go.contains(waiting.file.id)) continue;
     window.files.push_back(std::move(waiting));
   }
   if (!window.files.empty()) shard->served.try_emplace(step, net::in_ms(0));
@@ -233,9 +235,17 @@ void Pipeline::Core::end(const LentPtr& lent) {
   stats_[lent->step].busy_ms += ms_since(lent->lent_at);
 }
 
+// A window that is being read may still show the file as waiting.
+void Pipeline::Core::let_go(const ShardPtr& shard, tree::FileId file) {
+  shard->in_hand.erase(file);
+  for (auto& [step, window] : shard->windows) {
+    if (window.loading) window.let_go.insert(file);
+  }
+}
+
 void Pipeline::Core::put_back(const ShardPtr& shard, StepId step,
                               const std::vector<tree::FileId>& files) {
-  for (const tree::FileId file : files) shard->in_hand.erase(file);
+  for (const tree::FileId file : files) let_go(shard, file);
   if (!shard->alive) return;
   shard->windows[step].more = true;
   refill(shard, step);

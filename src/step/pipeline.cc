@@ -84,8 +84,8 @@ void Pipeline::Core::drop(const ShardPtr& shard, std::optional<queue::Outcome> o
 void Pipeline::Core::lose(const ShardPtr& shard, const Error& why) {
   if (!shard->alive) return;
   log_warn("step.shard_lost", {{"shard", shard->id.value}, {"error", why.message()}});
-  // The engine finds out by itself; it is told nothing, for it may have the shard again already.
-  drop(shard, {});
+  // The engine gives it up. Where it has it again already, under another token, this says nothing.
+  drop(shard, queue::Outcome{.kind = queue::Outcome::Kind::Canceled});
 }
 
 net::Task<> Pipeline::Core::run_shard(Self self, ShardPtr shard) {
@@ -186,8 +186,11 @@ net::Task<Result<bool>> Pipeline::Core::try_to_end(ShardPtr shard) {
 
 net::Task<> Pipeline::Core::watch_flags(Self self) {
   while (!self->shards_.empty() && !self->stopping_) {
-    co_await self->flags_event_.wait(net::in_ms(self->options_.flags_ms));
+    if (!self->flags_wanted_) {
+      co_await self->flags_event_.wait(net::in_ms(self->options_.flags_ms));
+    }
     if (self->shards_.empty() || self->stopping_) co_return;
+    self->flags_wanted_ = false;
     co_await self->look_at_flags();
   }
 }
@@ -224,10 +227,12 @@ void Pipeline::Core::poke(tree::JobId job) {
   const auto found = jobs_.find(job);
   if (found == jobs_.end()) return;
   for (const ShardPtr& shard : found->second) refresh(shard);
+  flags_wanted_ = true;
   flags_event_.notify_all();
 }
 
 void Pipeline::Core::refresh(const ShardPtr& shard) {
+  shard->refresh_again = shard->refreshing;
   if (shard->refreshing || shard->canceled) return;
   shard->refreshing = true;
   parts_.loop.spawn("step.refresh", refresh_counts(shared_from_this(), shard));
@@ -252,6 +257,7 @@ net::Task<> Pipeline::Core::refresh_counts(Self self, ShardPtr shard) {
     if (self->work_[*step]->waiters() > 0) self->refill(shard, *step);
   }
   std::erase_if(shard->served, [&](const auto& entry) { return shard->waiting[entry.first] == 0; });
+  if (shard->refresh_again) self->refresh(shard);
 }
 
 Pipeline::Pipeline(PipelineParts parts, PipelineOptions options, PipelineEvents events)

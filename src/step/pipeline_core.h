@@ -23,6 +23,7 @@ struct Window {
   std::deque<tree::Waiting> files;
   bool more = true;  // the store may have others
   bool loading = false;
+  std::set<tree::FileId> let_go;  // while loading: what was read of them may be old
 };
 
 struct Shard {
@@ -38,6 +39,7 @@ struct Shard {
   bool roots_left = true;
   bool ingest_wanted = true;
   bool refreshing = false;
+  bool refresh_again = false;  // something came while we were counting
   std::map<StepId, Window> windows;
   std::map<StepId, std::int64_t> waiting;  // files, lent ones among them; as last counted
   std::map<StepId, net::Instant> served;   // since when it has waited in vain
@@ -110,6 +112,7 @@ class Pipeline::Core : public std::enable_shared_from_this<Pipeline::Core> {
   void interrupt(const LentPtr& lent, const std::string& why);
   void end(const LentPtr& lent);
   void put_back(const ShardPtr& shard, StepId step, const std::vector<tree::FileId>& files);
+  static void let_go(const ShardPtr& shard, tree::FileId file);
   void offer(StepId step, std::size_t files);
   std::vector<tree::FileId> files_of(const LentPtr& lent) const;
 
@@ -134,6 +137,7 @@ class Pipeline::Core : public std::enable_shared_from_this<Pipeline::Core> {
   std::map<StepId, net::Instant> polled_;               // when a worker last asked
   net::Event flags_event_;
   net::Event stopped_;
+  bool flags_wanted_ = false;
   bool stopping_ = false;
   mutable std::map<StepId, StepStats> stats_;
 };

@@ -121,7 +121,7 @@ net::Task<Result<bool>> Pipeline::Core::finish(LentPtr lent, std::optional<tree:
     put_back(shard, lent->step, {lent->waiting.file.id});
     co_return ended.error();
   }
-  shard->in_hand.erase(lent->waiting.file.id);
+  let_go(shard, lent->waiting.file.id);
   --shard->waiting[lent->step];
   StepStats& stats = stats_[lent->step];
   ++(failure ? stats.failed : stats.finished);

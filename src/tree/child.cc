@@ -121,7 +121,7 @@ class Batch {
   void sort_out(std::size_t i, const std::set<FileId>& open) {
     const FinishChild& op = ops_[i];
     if (!open.contains(op.parent.id)) {
-      results_[i] = Error{Errc::Stale, fmt::format("file {} is processed already", op.parent.id)};
+      results_[i] = Error{Errc::Conflict, fmt::format("file {} is processed already", op.parent.id)};
       return;
     }
     const Place place{op.parent.id, op.index};

@@ -37,9 +37,10 @@ constexpr Sql kCount{
     " $5::text[]) AS w (id, attempts, interruptions, note, worker)"
     " WHERE f.id = w.id AND f.state = 2 RETURNING f.id, f.attempts, f.interruptions"};
 constexpr Sql kSetType{
-    "UPDATE file SET detected_type = $2, step = $3 WHERE id = $1 AND state = 2 AND step = 'Detect'"
+    "UPDATE file SET detected_type = $2, step = nullif($3, '') WHERE id = $1 AND state = 2 AND "
+    "step = 'Detect'"
     " RETURNING id",
-    "UPDATE file AS f SET detected_type = w.type, step = w.step"
+    "UPDATE file AS f SET detected_type = w.type, step = nullif(w.step, '')"
     " FROM unnest($1::bigint[], $2::text[], $3::text[]) AS w (id, type, step)"
     " WHERE f.id = w.id AND f.state = 2 AND f.step = 'Detect' RETURNING f.id"};
 constexpr Sql kEndWaiting{

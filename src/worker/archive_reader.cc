@@ -183,7 +183,11 @@ void ArchiveReader::keep_failure() {
   const char* message = ::archive_error_string(archive_);
   failure_.message = message != nullptr ? message : "cannot be read";
   failure_.kind = kind_of(failure_.message, ::archive_errno(archive_));
-  if (::archive_read_has_encrypted_entries(archive_) == 1) failure_.kind = ErrorKind::Encrypted;
+  // Before a format is found, asking that is asking for a crash [libarchive 3.6.2].
+  const bool known = ::archive_format(archive_) != 0;
+  if (known && ::archive_read_has_encrypted_entries(archive_) == 1) {
+    failure_.kind = ErrorKind::Encrypted;
+  }
 }
 
 ArchiveReader::Next ArchiveReader::next(Member& member) {

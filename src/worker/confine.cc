@@ -32,6 +32,8 @@ class Confiner {
   explicit Confiner(const ConfineOptions& options) : options_(options) {}
 
   Confinement run() {
+    // Wherever we were started is nobody's business.
+    if (::chdir("/") != 0) ::_exit(kExitNoBox);
     enter_namespaces();
     if (namespaces_) {
       become_first_process();
@@ -44,6 +46,7 @@ class Confiner {
     if (::geteuid() == 0) become_nobody();
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     drop_capabilities();
+    ::prctl(PR_SET_DUMPABLE, 0);
     note("no_new_privileges", ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : errno);
     note("landlock", restrict_files(scratch_folder(result_)));
     return result_;
@@ -63,8 +66,10 @@ class Confiner {
       namespaces_ = true;
       return;
     }
-    // Root of a container that may not: its user may still make a user namespace.
+    // Root of a container that may not: its user may still make a user namespace. The change of
+    // user has made our files in /proc root's, which the maps are among.
     if (::geteuid() == 0) become_nobody();
+    ::prctl(PR_SET_DUMPABLE, 1);
     const uid_t uid = ::geteuid();
     const gid_t gid = ::getegid();
     if (::unshare(CLONE_NEWUSER | kNamespaces) != 0) {

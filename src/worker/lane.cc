@@ -170,9 +170,26 @@ net::Task<> Lane::run_one(HeldTask held) {
   co_await begin(held);
 }
 
+// Metadata that is too large for the task lies beside it.
+net::Task<Result<std::string>> Lane::task_json(HeldTask held) {
+  if (held->task.metadata_url.empty()) co_return held->task.json;
+  CO_TRY_ASSIGN(const Lines::Place from, lines_.find(held->task.metadata_url, Purpose::Blob));
+  net::Request request = net::get_request(from.target);
+  CO_TRY_ASSIGN(const net::Response response,
+                co_await from.line->fetch(authorized(std::move(request)), kMetadataBytesMax));
+  if (response.status == 404) co_return Error{Errc::Missing, "the task is over"};
+  if (response.status != 200) {
+    co_return Error{Errc::Unavailable, fmt::format("metadata was answered {}", response.status)};
+  }
+  co_return with_metadata(held->task.json, response.body);
+}
+
 net::Task<> Lane::begin(HeldTask held) {
   const InputOptions options{options_.temp_folder};
-  auto input = co_await open_input(lines_, held->task.blob, options);
+  auto json = co_await task_json(held);
+  Result<io::Descriptor> input = Error{Errc::Internal, "not opened"};
+  if (json) input = co_await open_input(lines_, held->task.blob, options);
+  if (!json) input = json.error();
   if (!input) {
     const bool over = input.error().kind() == Errc::Missing;
     Failure failure{ErrorKind::Fetch, input.error().message()};
@@ -181,7 +198,7 @@ net::Task<> Lane::begin(HeldTask held) {
     co_return;
   }
   BoxTask task;
-  task.json = held->task.json;
+  task.json = *std::move(json);
   task.inputs = {input->get()};
   task.input_bytes = held->task.blob.bytes;
   task.boundary = make_boundary();

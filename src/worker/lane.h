@@ -62,6 +62,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
   net::Task<> run_all();
   net::Task<> run_one(HeldTask held);
   net::Task<> begin(HeldTask held);
+  net::Task<Result<std::string>> task_json(HeldTask held);
   net::Task<> touch(HeldTask held);
   void drop_waiting();
   void settle(const HeldTask& held);

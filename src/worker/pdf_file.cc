@@ -21,7 +21,7 @@ std::string deflated(std::string_view bytes) {
 }  // namespace
 
 // The second line tells programs that this is no text.
-PdfFile::PdfFile() : bytes_("%PDF-1.4\n%\xE2\xE3\xCF\xD3\n") {}
+PdfFile::PdfFile() : bytes_("%PDF-1.6\n%\xE2\xE3\xCF\xD3\n") {}
 
 int PdfFile::reserve() {
   offsets_.push_back(0);

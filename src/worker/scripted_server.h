@@ -158,7 +158,7 @@ class ScriptedServer {
       one.whole = n.ok();
       if (!n || *n == 0) break;
       bytes_read += *n;
-      if (one.body.size() < (1 << 20)) one.body.append(buffer.data(), *n);
+      if (one.body.size() < (8 << 20)) one.body.append(buffer.data(), *n);
       changed_.notify_all();
     }
     posted.push_back(one);

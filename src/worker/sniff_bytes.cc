@@ -71,6 +71,15 @@ constexpr std::array kMagics = {
     Magic{0, "\xFF\xD8\xFF\xF7", "image/jls"},
     Magic{0, "\xABKTX ", "image/ktx"},
     Magic{0, "FUJIFILMCCD-RAW", "image/x-fujifilm-raf"},
+    Magic{0, "BPG\xFB", "image/x-bpg"},
+    Magic{0, "\x01\xDA\x01", "image/rgb"},
+    Magic{0, "\xC0\xB9\x07\x2E\x4F\x93\xF1\x46", "application/x-axcrypt"},
+    Magic{0, "DRACO", "application/x-ft-draco"},
+    Magic{0, "~\x10\x04", "application/x-mie"},
+    Magic{0, "~\x18\x04", "application/x-mie"},
+    Magic{0, "DCH\x01", "application/x-ms-nls"},
+    Magic{0, "\xA5\x0F\xF0\x5A", "application/x-prt"},
+    Magic{0, "SAS     ", "application/x-sas-data-v6"},
     Magic{0, "ttcf", "font/collection"},
     Magic{0, "MAC ", "audio/ape"},
     Magic{44, "SCRM", "audio/x-s3m"},
@@ -129,13 +138,21 @@ std::optional<std::string> by_ogg(const Sample& sample) {
   return pictures ? "video/ogg" : "audio/ogg";
 }
 
+// Apple's property lists; a saved page of Safari's is one of them.
+std::optional<std::string> by_property_list(const Sample& sample) {
+  if (!sample.begins_with("bplist0")) return std::nullopt;
+  const bool page = sample.head().find("WebMainResource") != std::string_view::npos;
+  return page ? "application/x-bplist-webarchive" : "application/x-bplist";
+}
+
 // Signed or encrypted mail in its binary form: the object identifier stands near the beginning.
 std::optional<std::string> by_object_identifier(const Sample& sample) {
   constexpr std::string_view kPkcs7 = "\x06\x09\x2A\x86\x48\x86\xF7\x0D\x01\x07";
-  if (!sample.begins_with("\x30")) return std::nullopt;
+  const std::string suffix = suffix_of(sample.filename());
+  // A key store holds such objects too.
+  if (!sample.begins_with("\x30") || suffix == "p12" || suffix == "pfx") return std::nullopt;
   if (sample.head().substr(0, 32).find(kPkcs7) == std::string_view::npos) return std::nullopt;
-  return suffix_of(sample.filename()) == "p7s" ? "application/pkcs7-signature"
-                                               : "application/pkcs7-mime";
+  return suffix == "p7s" ? "application/pkcs7-signature" : "application/pkcs7-mime";
 }
 
 }  // namespace
@@ -148,7 +165,8 @@ std::optional<std::string> sniff_bytes(const Sample& sample) {
   for (const Magic& magic : kMagics) {
     if (sample.begins_with(magic.bytes, magic.offset)) return std::string(magic.type);
   }
-  for (const auto rule : {by_brand, by_riff, by_tag, by_ogg, by_object_identifier}) {
+  for (const auto rule :
+       {by_brand, by_riff, by_tag, by_ogg, by_property_list, by_object_identifier}) {
     if (auto type = rule(sample)) return type;
   }
   return std::nullopt;

@@ -160,6 +160,11 @@ std::optional<std::string> sniff_ole(const Sample& sample) {
   if (ole.has("CONTENTS") && suffix == "wps") return "application/vnd.ms-works";
   // The class of an installer's database.
   if (ole.class_id().starts_with("\x84\x10\x0C") || suffix == "msi") return "application/x-msi";
+  // Damaged, or older than these names: the name of the file does not contradict.
+  const std::string_view named = type_of_suffix(suffix);
+  constexpr std::array kOle = {"application/msword", "application/vnd.ms-excel",
+                               "application/vnd.ms-powerpoint", "application/vnd.ms-outlook"};
+  if (std::find(kOle.begin(), kOle.end(), named) != kOle.end()) return std::string(named);
   return "application/x-ole-storage";
 }
 

@@ -211,8 +211,11 @@ std::optional<std::string> xml_type(std::string_view text, std::string_view suff
     return "application/vnd.ms-excel";
   }
   if (name == "abiword") return "application/x-abiword";
-  if (name == "rss") return "application/rss+xml";
-  if (name == "feed") return "application/atom+xml";
+  // Called plain XML, they are that.
+  if (suffix != "xml" && name == "rss") return "application/rss+xml";
+  if (suffix != "xml" && name == "feed") return "application/atom+xml";
+  if (text.find("DTD DITA") < kLookBytes) return "application/dita+xml";
+  if (name == "MD_Metadata") return "text/iso19139+xml";
   if (name == "kml") return "application/vnd.google-earth.kml+xml";
   if (name == "tt" && declared) return "application/ttml+xml";
   return declared ? std::optional<std::string>("application/xml") : std::nullopt;
@@ -251,6 +254,7 @@ std::optional<std::string> by_first_words(std::string_view text) {
       Words{"BEGIN:VCALENDAR", "text/calendar"},
       Words{"WEBVTT", "text/vtt"},
       Words{"%!PS", "application/postscript"},
+      Words{"%0 ", "application/x-endnote-refer"},
       Words{"#!/bin/sh", "application/x-shellscript"},
       Words{"#!/bin/bash", "application/x-shellscript"},
       Words{"#EXTM3U", "audio/x-mpegurl"},

@@ -50,6 +50,7 @@ constexpr std::array kSuffixes = {
     SuffixType{"m3u", "audio/x-mpegurl"},
     SuffixType{"markdown", "text/markdown"},
     SuffixType{"md", "text/markdown"},
+    SuffixType{"msg", "application/vnd.ms-outlook"},
     SuffixType{"ndjson", "application/x-ndjson"},
     SuffixType{"org", "text/org"},
     SuffixType{"p12", "application/x-pkcs12"},

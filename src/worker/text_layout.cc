@@ -2,11 +2,18 @@
 
 #include <algorithm>
 
+#include "worker/columns.h"
+#include "worker/win_ansi.h"
+
 namespace quern::worker {
 namespace {
 
 bool begins_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
+}
+
+int columns_of_character(std::string_view character) {
+  return character.size() == 1 ? 1 : columns_of(next_code_point(character));
 }
 
 class LineBreaker {
@@ -39,9 +46,10 @@ class LineBreaker {
   }
 
   void add(std::string_view character) {
-    if (columns_ == kColumns) wrap();
+    const int columns = columns_of_character(character);
+    if (columns_ + columns > kColumns) wrap();
     line_ += character;
-    ++columns_;
+    columns_ += columns;
   }
 
   void tab() {
@@ -60,7 +68,9 @@ class LineBreaker {
     }
     end_line();
     line_ = std::move(rest);
-    columns_ = static_cast<int>(std::count_if(line_.begin(), line_.end(), begins_character));
+    columns_ = 0;
+    std::string_view left = line_;
+    while (!left.empty()) columns_ += columns_of(next_code_point(left));
   }
 
   std::size_t pages_max_;

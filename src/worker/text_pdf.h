@@ -1,4 +1,7 @@
-// A PDF of plain text: pages of lines, with a base-14 font where that has all letters.
+// A PDF of plain text: pages of lines in Courier, which every viewer has; letters that it lacks are
+// embedded.
+//
+// The same layout gives the same bytes. Latin text costs less than 1 KB beside its own bytes.
 #pragma once
 
 #include <string>

@@ -1,7 +1,6 @@
 #include "worker/thumbnail.h"
 
 #include <mupdf/fitz.h>
-#include <mupdf/pdf.h>
 
 // Before jpeglib.h, which wants FILE.
 #include <cstdio>
@@ -9,26 +8,12 @@
 
 #include <jpeglib.h>
 
-#include <new>
-
-// In the library, but in no header of it.
-extern "C" fz_document_handler pdf_document_handler;
+#include "worker/mupdf_context.h"
 
 namespace quern::worker {
 namespace {
 
 constexpr int kQuality = 75;
-constexpr std::size_t kStoreBytes = 64 * 1024 * 1024;
-
-fz_context* context() {
-  static fz_context* made = [] {
-    fz_context* ctx = ::fz_new_context(nullptr, nullptr, kStoreBytes);
-    if (ctx == nullptr) throw std::bad_alloc();
-    ::fz_register_document_handler(ctx, &pdf_document_handler);
-    return ctx;
-  }();
-  return made;
-}
 
 // MuPDF's errors are jumps: nothing with a destructor may stand in here.
 fz_pixmap* draw(fz_context* ctx, const unsigned char* bytes, std::size_t size) {
@@ -95,7 +80,7 @@ void warm_thumbnails(std::string_view sample_pdf) {
 }
 
 std::optional<std::string> thumbnail_of(std::string_view pdf) {
-  fz_context* ctx = context();
+  fz_context* ctx = mupdf_context();
   fz_pixmap* pixmap = draw(ctx, reinterpret_cast<const unsigned char*>(pdf.data()), pdf.size());
   if (pixmap == nullptr) return std::nullopt;
   std::string jpeg = jpeg_of(::fz_pixmap_samples(ctx, pixmap), ::fz_pixmap_width(ctx, pixmap),

@@ -55,7 +55,7 @@ void BlobTest::open_store() {
   auto readers = store::Readers::open(*database_, {});
   ASSERT_TRUE(readers.ok()) << readers.error().message();
   readers_ = *std::move(readers);
-  auto blobs = BlobStore::open(BlobUrl::of_folder(blobs_folder()), *writer_, *readers_, owner());
+  auto blobs = BlobStore::open(blobs_url(), *writer_, *readers_, owner());
   ASSERT_TRUE(blobs.ok()) << blobs.error().message();
   blobs_ = *std::move(blobs);
 }

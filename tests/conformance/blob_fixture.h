@@ -38,6 +38,8 @@ class BlobTest : public store::StoreTest {
   void SetUp() override;
   void TearDown() override;
   void open_store();
+  // Where large blobs lie.
+  virtual BlobUrl blobs_url() { return BlobUrl::of_folder(blobs_folder()); }
   // The process is gone and another one opens the store. On PostgreSQL its session lives on.
   void reopen();
   BlobStore::Owner owner() const {

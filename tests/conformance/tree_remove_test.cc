@@ -146,7 +146,9 @@ TEST_P(TreeRemoveTest, ARunningJobIsStoppedByTheLossOfItsPartitions) {
   EXPECT_TRUE(reload(job.id).canceled);
   take_partitions_away(job.id);
   // Its owner knows nothing of it and goes on.
-  EXPECT_FALSE(try_child(child_of(root, 0, file_of("a.zip/b", "b"))).ok());
+  FinishChild late = child_of(root, 0, file_of("a.zip/b", "b"));
+  late.token = 1;
+  EXPECT_EQ(try_child(late).error().kind(), Errc::Stale);
   remove_all(job.id);
   EXPECT_EQ(rows_of("file"), 0);
   EXPECT_EQ(problems(), "");

@@ -28,9 +28,9 @@ std::string sqlite_in(const World& world) {
 }
 
 const std::string kEnd =
-    "holder 6: 50000 bytes, 0be1ed05\n"
-    "holder 9: 40000 bytes, a55c6f0c\n"
-    "holder 11: 9 bytes, 6a43a351\n"
+    "holder 6: 50000 bytes, 2229db2b\n"
+    "holder 9: 40000 bytes, a3fdf9a5\n"
+    "holder 11: 9 bytes, b6e221df\n"
     "3 rows, 0 in doubt, 0 dead\n"
     "0 problems, 0 orphans\n"
     "2 files\n";

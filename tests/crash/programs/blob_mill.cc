@@ -120,11 +120,11 @@ class Mill {
 
  private:
   template <class Function>
-  auto write(Function function) {
+  Result<store::Answer<Function>> write(Function function) {
     return writer_->run(store::LaneKey{}, std::move(function));
   }
   template <class Function>
-  auto read(Function function) {
+  Result<store::Answer<Function>> read(Function function) {
     return readers_->run(std::move(function));
   }
 
@@ -142,7 +142,8 @@ class Mill {
     TRY(spool.write(bytes));
     if (order_ == "swapped" && bytes.size() > kInlineBytesMax) return put_swapped(key, bytes);
     TRY_ASSIGN(const Put put, spool.finish());
-    return name(key, put);
+    TRY(name(key, put));
+    return {};
   }
   Result<> put_swapped(int key, const std::string& bytes) {
     TRY_ASSIGN(const BlobStore::Place place, store_->next_place());
@@ -151,7 +152,8 @@ class Mill {
                   .sha1 = sha1_of(bytes),
                   .place = place.name,
                   .session = place.session};
-    TRY(name(key, put));
+    TRY_ASSIGN(const Stored stored, name(key, put));
+    if (stored.adopted) return {};
     TRY_ASSIGN(const auto writer, store_->backend().create(place.name));
     TRY(writer->write(bytes));
     return writer->commit();
@@ -163,7 +165,7 @@ class Mill {
     TRY(name(key, put));
     return io::remove_durably(file, io::IfMissing::Fine);
   }
-  Result<> name(int key, const Put& put) {
+  Result<Stored> name(int key, const Put& put) {
     TRY_ASSIGN(const Stored stored, write([&](Tx& tx) -> Result<Stored> {
                  const Put* one = &put;
                  TRY_ASSIGN(const auto all, store_blobs(tx, std::span(&one, 1)));
@@ -172,7 +174,7 @@ class Mill {
                  return all[0];
                }));
     if (stored.adopted) store_->discard(put.place);
-    return {};
+    return stored;
   }
   Result<> release(int key) {
     return write([&](Tx& tx) -> Result<> {

@@ -1,0 +1,29 @@
+#include "worker/mupdf_context.h"
+
+#include <mupdf/fitz.h>
+
+#include <new>
+
+// In the library, but in no header of it.
+extern "C" fz_document_handler pdf_document_handler;
+
+namespace quern::worker {
+namespace {
+
+constexpr std::size_t kStoreBytes = 64 * 1024 * 1024;
+
+fz_context* make_context() {
+  fz_context* context = ::fz_new_context(nullptr, nullptr, kStoreBytes);
+  if (context == nullptr) throw std::bad_alloc();
+  ::fz_register_document_handler(context, &pdf_document_handler);
+  return context;
+}
+
+}  // namespace
+
+fz_context* mupdf_context() {
+  static fz_context* const context = make_context();
+  return context;
+}
+
+}  // namespace quern::worker

@@ -1,0 +1,130 @@
+// Goal: whatever the instant at which `quern add` is killed, the same command given again ends as if
+// nothing had happened: the same documents, errors and files, nothing twice, nothing left over.
+// Method: the program is killed at each durable write and at each crash point (step.job.made,
+// step.shard.item_put, tree.roots.inserted, tree.children.inserted, tree.files.processed,
+// tree.ingested.counting, tree.shard.ended, tree.waiting.ended and those of the store, the blobs and
+// the queue) of its life. Its workers die with it. A worker is killed at every part that it sends
+// (worker.part.sent), while the server lives.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <thread>
+
+#include "crash/nested_sample.h"
+#include "support/kill_sweep.h"
+#include "support/postgres.h"
+
+namespace quern::crash {
+namespace {
+
+using support::Environment;
+using support::Program;
+using support::ProgramOptions;
+using support::Ran;
+using support::SweepOptions;
+using support::SweepReport;
+using support::World;
+using testing::HasSubstr;
+
+constexpr char kEmpty[] =
+    "SET client_min_messages = warning; DROP SCHEMA public CASCADE; CREATE SCHEMA public";
+constexpr char kKey[] = "the-import";
+
+Environment environment_of(const World& world, const std::string& database) {
+  Environment environment{{"QUERN_DATA", (world.folder() / "data").string()},
+                          {"QUERN_LEASE", "1"},
+                          {"QUERN_SCAN", "50"}};
+  if (!database.empty()) environment.emplace_back("QUERN_DB", database);
+  return environment;
+}
+
+// What a reader of the results sees, without ids.
+Result<std::string> results_of(const Environment& environment) {
+  std::string all;
+  for (const char* list : {"documents", "errors", "files"}) {
+    ProgramOptions ask{"quern", {list, "--json", "--no-ids"}, environment, {}};
+    TRY_ASSIGN(const Ran ran, support::run_program(ask));
+    if (!ran.status.exited_with(0)) return Error{Errc::Internal, ran.standard_error};
+    all += fmt::format("{}:\n{}", list, ran.standard_output);
+  }
+  ProgramOptions check{"quern", {"check", "--json"}, environment, {}};
+  TRY_ASSIGN(const Ran checked, support::run_program(check));
+  all += "check: " + checked.standard_output;
+  return all;
+}
+
+Result<std::string> import_to_the_end(World& world, const std::string& sample,
+                                      const std::string& database) {
+  const Environment environment = environment_of(world, database);
+  ProgramOptions add{"quern", {"add", sample, "--key", kKey, "--json"}, environment, {}};
+  TRY_ASSIGN(const Ran ran, world.run_to_end(add));
+  if (!ran.status.exited_with(0)) {
+    return Error{Errc::Internal, ran.status.text() + ": " + ran.standard_error};
+  }
+  TRY_ASSIGN(std::string results, results_of(environment));
+  TRY_ASSIGN(const std::string orphans, orphans_of(world.folder() / "data" / "blobs"));
+  return results + orphans;
+}
+
+TEST(ImportSweepTest, EndsLikeTheCalmRunOnSqlite) {
+  const NestedSample sample;
+  const SweepReport report = support::kill_sweep([&sample](World& world) {
+    return import_to_the_end(world, sample.path(), "");
+  });
+  EXPECT_THAT(report.outcome, HasSubstr("unhandled"));
+  EXPECT_THAT(report.outcome, HasSubstr(R"("clean":true)"));
+  EXPECT_GT(report.writes, 20);
+  EXPECT_TRUE(report.failures.empty()) << report.text();
+}
+
+TEST(ImportSweepTest, EndsLikeTheCalmRunOnPostgres) {
+  const NestedSample sample(NestedSample::Size::Small);
+  support::Postgres& postgres = support::Postgres::shared();
+  const std::string database = postgres.create_database();
+  SweepOptions options;
+  options.visits_per_point_max = 2;
+  const SweepReport report = support::kill_sweep(
+      [&](World& world) -> Result<std::string> {
+        postgres.run_sql(database, kEmpty);
+        return import_to_the_end(world, sample.path(), database);
+      },
+      options);
+  EXPECT_THAT(report.outcome, HasSubstr(R"("clean":true)"));
+  EXPECT_TRUE(report.failures.empty()) << report.text();
+}
+
+// A machine that dies often must not turn good files into errors.
+TEST(ImportSweepTest, ThirtyRandomKillsOfOneFolderMakeNoErrors) {
+  const NestedSample sample;
+  support::TempFolder calm;
+  const Environment quiet{{"QUERN_DATA", (calm.path() / "data").string()}};
+  ProgramOptions add{"quern", {"add", sample.path(), "--key", kKey, "--json"}, quiet, {}};
+  const Result<Ran> whole = support::run_program(add);
+  ASSERT_TRUE(whole.ok() && whole->status.exited_with(0));
+  const Result<std::string> wanted = results_of(quiet);
+  ASSERT_TRUE(wanted.ok()) << wanted.error().message();
+
+  support::TempFolder folder;
+  const Environment environment{{"QUERN_DATA", (folder.path() / "data").string()}};
+  add.environment = environment;
+  std::mt19937_64 random(20261115);
+  int killed = 0;
+  for (int i = 0; i < 30; ++i) {
+    Result<std::unique_ptr<Program>> program = Program::start(add);
+    ASSERT_TRUE(program.ok()) << program.error().message();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5 + random() % 150));
+    if (!(*program)->has_ended()) ++killed;
+    (*program)->kill();
+  }
+  const Result<Ran> last = support::run_program(add);
+  ASSERT_TRUE(last.ok() && last->status.exited_with(0)) << last->standard_error;
+  const Result<std::string> got = results_of(environment);
+  ASSERT_TRUE(got.ok()) << got.error().message();
+  EXPECT_EQ(*got, *wanted);
+  EXPECT_GT(killed, 5) << "the import ended before it could be killed";
+}
+
+}  // namespace
+}  // namespace quern::crash

@@ -1,4 +1,4 @@
--- 0004: blobs: bytes of any size, stored once. docs/architecture.md tells how they come and go.
+-- 0004: blobs: bytes of any size, stored once. docs/blobs.md tells how they come and go.
 
 -- A process that writes large blobs. The names of its files begin with ID-NAME. Once it is dead it can
 -- name nothing any more, and what no row names may go.

@@ -20,5 +20,7 @@ net::Task<bool> wait_for_removals(std::shared_ptr<const Parts> parts,
 
 // What a former process had begun. For the start: spawn it.
 net::Task<> resume_removals(std::shared_ptr<const Parts> parts);
+// Likewise retries whose job was made and whose file was not (api/retries.cc).
+net::Task<> resume_retries(std::shared_ptr<const Parts> parts);
 
 }  // namespace quern::api

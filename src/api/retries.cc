@@ -5,10 +5,12 @@
 
 #include "api/await.h"
 #include "api/job_json.h"
+#include "api/removal.h"
 #include "api/request.h"
 #include "api/service.h"
-#include "step/import.h"
+#include "base/log.h"
 #include "step/child_file.h"
+#include "step/import.h"
 #include "tree/retry.h"
 
 namespace quern::api {
@@ -103,6 +105,19 @@ net::Task<Result<>> retry_kind(PartsPtr parts, Call call) {
 }
 
 }  // namespace
+
+net::Task<> resume_retries(PartsPtr parts) {
+  auto find = [](Tx& tx) { return tree::list_begun_retries(tx, kRetriedAtOnce); };
+  const Result<std::vector<tree::FileId>> files =
+      co_await read(parts->loop, parts->readers, std::move(find));
+  if (!files.ok()) co_return;
+  for (const tree::FileId file : *files) {
+    const Result<tree::Job> job = co_await retry_one(parts, file);
+    if (!job.ok()) {
+      log_info("api.retry_left", {{"file", file.value}, {"because", job.error().message()}});
+    }
+  }
+}
 
 void add_retry_routes(Router& router, PartsPtr parts) {
   router.add({net::Method::Post, "/api/v1/files/{file}/retry",

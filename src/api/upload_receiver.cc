@@ -28,7 +28,8 @@ net::Task<Result<bool>> UploadReceiver::run(std::optional<model::TusChecksum> ch
     piece = co_await read_piece();
     // A body that is longer than it may be is no piece of this upload.
     if (piece.broken && piece.broken->kind() == Errc::TooLarge) co_return *piece.broken;
-    CO_TRY(co_await write_piece(piece.bytes));
+    const Result<> written = co_await write_piece(piece.bytes);
+    if (!written.ok()) piece.broken = written.error();
     if (!piece.broken && !piece.last && exchange_.stopping()) {
       piece.broken = Error{Errc::Unavailable, "the server is stopping: go on with the next one"};
     }

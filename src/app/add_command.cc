@@ -93,7 +93,7 @@ net::Task<Result<int>> run(Command command, Door& door, AddOrder order) {
   CO_TRY(say_added(command, order, job));
   const bool canceled = job.at("state").as_string() == "canceled";
   if (canceled) co_return kExitUnfinished;
-  co_return order.strict && job.at("errors").as_int64() > 0 ? kExitFoundWrong : kExitDone;
+  co_return order.strict&& job.at("errors").as_int64() > 0 ? kExitFoundWrong : kExitDone;
 }
 
 }  // namespace
@@ -145,9 +145,7 @@ void add_add_command(CLI::App& app, Run& run_it) {
       "  quern add --collection council-2026 --metadata '{\"source\":\"FOI 17\"}' council/\n"
       "  curl -s https://example.org/report.pdf | quern add - --name report.pdf\n"
       "  quern add archive/ --json --strict");
-  command->callback([&run_it, order] {
-    run_it = [order](Command c) { return add(c, *order); };
-  });
+  command->callback([&run_it, order] { run_it = [order](Command c) { return add(c, *order); }; });
 }
 
 }  // namespace quern::app

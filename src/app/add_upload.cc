@@ -193,10 +193,11 @@ net::Task<Result<>> Uploader::add_to_batch(SourceFile source, std::string bytes)
 
 Error Uploader::explain(const Error& error) const {
   if (error.kind() != Errc::Conflict) return error;
-  return Error{Errc::Conflict,
-               fmt::format("{}. The files have changed since job {} was interrupted: finish it as it "
-                           "is with 'quern cancel {}', then add them again",
-                           error.message(), job_, job_)};
+  return Error{
+      Errc::Conflict,
+      fmt::format("{}. The files have changed since job {} was interrupted: finish it as it "
+                  "is with 'quern cancel {}', then add them again",
+                  error.message(), job_, job_)};
 }
 
 net::Task<Result<>> Uploader::flush() {
@@ -259,8 +260,8 @@ net::Task<Result<>> Uploader::send_large(SourceFile source, std::int64_t bytes) 
     CO_TRY_ASSIGN(std::string piece,
                   co_await queue::offload(command_.loop, pool_, std::move(read)));
     if (piece.size() < wanted) {
-      co_return Error{Errc::Invalid, fmt::format("{} became shorter while it was read",
-                                                 source.path.string())};
+      co_return Error{Errc::Invalid,
+                      fmt::format("{} became shorter while it was read", source.path.string())};
     }
     net::Request request =
         net::post_request(address, std::move(piece), "application/offset+octet-stream");

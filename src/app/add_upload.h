@@ -1,5 +1,5 @@
-// Uploader: sends the files of `quern add` to the server. Small ones go many at a time, large ones in
-// pieces that can be gone on with (tus).
+// Uploader: sends the files of `quern add` to the server. Small ones go many at a time, large ones
+// in pieces that can be gone on with (tus).
 #pragma once
 
 #include <memory>

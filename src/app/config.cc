@@ -187,8 +187,7 @@ Result<LocalSteps> parse_steps(const Chosen& chosen) {
     int count = 0;
     if (!step || equals == one.npos) return wrong;
     const std::string_view number = one.substr(equals + 1);
-    const auto [end, error] =
-        std::from_chars(number.data(), number.data() + number.size(), count);
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), count);
     if (error != std::errc{} || end != number.data() + number.size()) return wrong;
     if (count < 0 || count > kLocalWorkersMax) return wrong;
     steps.fixed[*step] = count;

@@ -99,13 +99,26 @@ net::Task<Result<int>> run_cancel(Command command, Door& door, JobOrder order) {
 
 // -- retry --
 
+// By its number, or the one of that name that failed last.
+net::Task<Result<std::int64_t>> find_failed(Door& door, JobOrder order) {
+  if (is_number(order.name)) co_return std::stoll(order.name);
+  std::string target = "/api/v1/errors";
+  net::append_query(target, "filename", order.name);
+  if (!order.collection.empty()) net::append_query(target, "collection", order.collection);
+  std::int64_t last = 0;
+  const Each look = [&last](const json::object& error) -> Result<> {
+    last = std::max(last, number_in(error, "file"));
+    return {};
+  };
+  CO_TRY(co_await walk_pages(door, target, look));
+  if (last > 0) co_return last;
+  co_return Error{Errc::Missing, fmt::format("no file '{}' failed (see quern errors)", order.name)};
+}
+
 net::Task<Result<std::vector<std::int64_t>>> begin_retries(Door& door, JobOrder order) {
   std::vector<std::int64_t> jobs;
   if (order.kind.empty()) {
-    FileOrder file;
-    file.file = order.name;
-    file.collection = order.collection;
-    CO_TRY_ASSIGN(const std::int64_t id, co_await find_file(door, std::move(file)));
+    CO_TRY_ASSIGN(const std::int64_t id, co_await find_failed(door, order));
     const std::string target = fmt::format("/api/v1/files/{}/retry", id);
     net::Request request = again_and_again(net::Method::Post, target);
     CO_TRY_ASSIGN(const json::value job, co_await call(door, std::move(request)));
@@ -145,8 +158,9 @@ net::Task<Result<int>> run_retry(Command command, Door& door, JobOrder order) {
   } else if (order.no_wait) {
     CO_TRY(print_line(fmt::format("{} tried again: quern jobs", jobs.size())));
   } else {
-    CO_TRY(print_line(
-        fmt::format("{} tried again: {} documents, {} errors", jobs.size(), documents, errors)));
+    CO_TRY(print_line(fmt::format("{} tried again: {}, {}", jobs.size(),
+                                  count_text(documents, "document", "documents"),
+                                  count_text(errors, "error", "errors"))));
   }
   co_return order.strict&& errors > 0 ? kExitFoundWrong : kExitDone;
 }

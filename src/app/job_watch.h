@@ -1,5 +1,5 @@
-// Watching a job until it has ended: a bar on a terminal's standard error, with a rate and an honest
-// estimate of the time left.
+// Watching a job until it has ended: a bar on a terminal's standard error, with a rate and an
+// honest estimate of the time left.
 #pragma once
 
 #include <boost/json/object.hpp>

@@ -146,10 +146,9 @@ Result<> Node::open_pipeline(net::Loop& loop, const Config& config, Working work
   }
   bus_ = std::make_unique<api::EventBus>(loop);
   feed_ = std::make_unique<api::PipelineFeed>(
-      api::PipelineFeed::Sources{loop, *readers_,
-                                 [this](tree::JobId job) {
-                                   return pipeline_ ? pipeline_->progress_in_flight(job) : 0.0;
-                                 }},
+      api::PipelineFeed::Sources{
+          loop, *readers_,
+          [this](tree::JobId job) { return pipeline_ ? pipeline_->progress_in_flight(job) : 0.0; }},
       *bus_);
   step::PipelineEvents events;
   events.ingested = [this](tree::JobId job, const std::vector<tree::IngestedFile>& files) {
@@ -255,6 +254,7 @@ void Node::work(net::Loop& loop, const Config& config) {
 Result<> Node::go_on(net::Loop& loop) {
   TRY(api::recover_uploads(parts_));
   loop.spawn("node.removals", api::resume_removals(parts_));
+  loop.spawn("node.retries", api::resume_retries(parts_));
   supervisor_->start();
   return {};
 }

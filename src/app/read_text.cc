@@ -14,10 +14,6 @@ namespace json = boost::json;
 // Where the second column of lists begins; a longer name pushes it.
 constexpr int kNameColumns = 48;
 
-std::string count_text(std::int64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
 std::string last_segment(std::string_view path) {
   const std::size_t slash = path.find_last_of('/');
   return std::string(slash == path.npos || slash + 1 == path.size() ? path
@@ -83,6 +79,10 @@ std::string step_text(const json::object& file) {
 }
 
 }  // namespace
+
+std::string count_text(std::int64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
 
 std::string text_in(const json::object& object, std::string_view name) {
   const json::value* found = object.if_contains(name);
@@ -224,7 +224,7 @@ std::vector<std::string> explanation_text(const json::object& file) {
 }
 
 json::object without_ids(json::object line) {
-  for (const char* name : {"file", "parent", "document", "job", "root"}) line.erase(name);
+  for (const char* name : {"file", "parent", "document", "job", "root"}) line.stable_erase(name);
   return line;
 }
 

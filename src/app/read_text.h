@@ -37,6 +37,8 @@ std::string job_text(const boost::json::object& job);
 std::vector<std::string> ledger_text(const boost::json::object& ledger);
 std::vector<std::string> explanation_text(const boost::json::object& file);
 
+// "1 document", "2 documents".
+std::string count_text(std::int64_t count, std::string_view one, std::string_view many);
 // "12 bytes", "3.4 MB".
 std::string size_text(std::int64_t bytes);
 

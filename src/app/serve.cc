@@ -54,7 +54,7 @@ net::Task<Result<std::unique_ptr<Node>>> open_node(net::Loop& loop, const Config
   const net::Instant give_up = net::in_ms(config.owner_wait_ms);
   bool told = false;
   while (true) {
-    Result<std::unique_ptr<Node>> node = 
+    Result<std::unique_ptr<Node>> node =
         Node::open(loop, config, Listen::ConfiguredToo, Working::Yes);
     if (node.ok() || node.error().kind() != Errc::Busy) co_return node;
     const auto owner = io::read_owner(config.data);

@@ -1,8 +1,8 @@
 // SourceWalk: the files that `quern add` was given, one after the other, in one order for ever.
 //
-// A folder's files are named by their path from that folder's parent (leak/a/b.pdf), sorted by those
-// names; hidden files count. Links and devices are skipped, and counted. Memory is one list per
-// folder on the way down. Blocks on the disk.
+// A folder's files are named by their path from that folder's parent (leak/a/b.pdf), sorted by
+// those names; hidden files count. Links and devices are skipped, and counted. Memory is one list
+// per folder on the way down. Blocks on the disk.
 #pragma once
 
 #include <cstdint>

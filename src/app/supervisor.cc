@@ -20,8 +20,8 @@ namespace {
 using model::StepId;
 
 constexpr std::int64_t kTickMs = 50;
-constexpr std::int64_t kPatienceMs = 1000;       // of a job, until it gets a worker beyond the cores
-constexpr std::int64_t kStartingMs = 3000;       // a worker that has not asked by then counts no more
+constexpr std::int64_t kPatienceMs = 1000;  // of a job, until it gets a worker beyond the cores
+constexpr std::int64_t kStartingMs = 3000;  // a worker that has not asked by then counts no more
 constexpr std::int64_t kBackoffMsMin = 100;
 constexpr std::int64_t kBackoffMsMax = 30'000;
 constexpr std::int64_t kShortLifeMs = 2000;
@@ -204,24 +204,31 @@ class Supervisor::Core : public std::enable_shared_from_this<Supervisor::Core> {
   }
 
   void launch(StepId step) {
-    const std::string name =
-        fmt::format("{}-{}-{}", model::to_string(step), ::getpid(), ++number_);
+    const std::string name = fmt::format("{}-{}-{}", model::to_string(step), ::getpid(), ++number_);
     io::ProcessOptions order;
-    order.argv = {options_.program.string(), "--server", "unix:" + options_.server.string(),
-                  "--parent-dies", "--quiet", "--worker", name,
-                  "--exit-when-idle", kIdleSeconds, std::string(model::to_string(step))};
+    order.argv = {options_.program.string(),
+                  "--server",
+                  "unix:" + options_.server.string(),
+                  "--parent-dies",
+                  "--quiet",
+                  "--worker",
+                  name,
+                  "--exit-when-idle",
+                  kIdleSeconds,
+                  std::string(model::to_string(step))};
     order.out = io::Stream::null();
     order.group = io::ProcessGroup::Own;
     Result<io::Process> process = io::Process::start(order);
     if (!process.ok()) {
       back_off(step);
-      log_warn("steps.not_started", {{"step", model::to_string(step)},
-                                     {"error", process.error().message()}});
+      log_warn("steps.not_started",
+               {{"step", model::to_string(step)}, {"error", process.error().message()}});
       return;
     }
-    auto worker = std::make_shared<Worker>(
-        Worker{step, name, *std::move(process), net::in_ms(0), false});
+    auto worker =
+        std::make_shared<Worker>(Worker{step, name, *std::move(process), net::in_ms(0), false});
     workers_.push_back(worker);
+    log_debug("steps.started", {{"worker", name}});
     loop_.spawn("supervisor.worker", watch(shared_from_this(), worker));
   }
 
@@ -246,8 +253,8 @@ class Supervisor::Core : public std::enable_shared_from_this<Supervisor::Core> {
     pipeline_.worker_gone(worker->name);
     const bool well = status.ok() && status->exited_with(0);
     if (!well && !stopping_) {
-      log_warn("steps.died", {{"worker", worker->name},
-                              {"status", status.ok() ? status->text() : "unknown"}});
+      log_warn("steps.died",
+               {{"worker", worker->name}, {"status", status.ok() ? status->text() : "unknown"}});
     }
     if (!well && ms_since(worker->started) < kShortLifeMs) {
       back_off(worker->step);

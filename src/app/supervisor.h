@@ -1,9 +1,11 @@
-// Supervisor: starts local workers (quern-steps) for what waits, and lets them go when nothing does.
+// Supervisor: starts local workers (quern-steps) for what waits, and lets them go when nothing
+// does.
 //
 // It starts one for a step while files wait that no idle worker takes, fewer tasks run than there
 // are cores, and the writer has room. A job that has waited a second for a step gets one worker
 // beyond the cores. Workers end by themselves when they are idle. One that dies is noticed at once
-// (its pidfd), and its tasks are lent again; a program that keeps dying is started ever more rarely.
+// (its pidfd), and its tasks are lent again; a program that keeps dying is started ever more
+// rarely.
 //
 // On the loop. stop() before the loop ends; the destructor kills.
 #pragma once

@@ -46,6 +46,9 @@ class Backend {
   virtual ~Backend() = default;
 
   virtual Result<std::unique_ptr<PlaceWriter>> create(const std::string& place) = 0;
+  // Commits several; a result for each. At most `commit_threads()` callers at a time gain by it.
+  virtual std::vector<Result<>> commit(std::span<PlaceWriter* const> writers) = 0;
+  virtual int commit_threads() const = 0;
   // Missing where it is gone.
   virtual Result<std::unique_ptr<PlaceReader>> open(const std::string& place) const = 0;
   // Durably; fine where it is gone already. A leftover of a listing too.

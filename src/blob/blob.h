@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,7 @@
 namespace quern::blob {
 
 class Session;
+class Committer;
 
 // How long a session of a process that does not answer is taken to live, and how often it renews.
 inline constexpr std::int64_t kSessionMs = 10 * 60 * 1000;
@@ -58,6 +60,10 @@ class BlobStore {
   // A place that no row names and none will: a put that was adopted, or not used. Never where the
   // outcome of its transaction is unknown. Best effort, in the background; a sweep gets the rest.
   void discard(const std::string& place);
+  // Finishes a spool in the background and calls back, once, from a thread of the store's; at once
+  // where it stays in memory. Those that wait at the same time share syncs of the disk. What was
+  // taken is finished before the store ends.
+  void finish(Spool spool, std::function<void(Result<Put>)> done);
   // A file in our hands becomes a put, without a copy where it lies on the same file system. It
   // stays where it is: whoever owns it removes it when the put is named, and can begin again
   // after a crash before that.
@@ -84,7 +90,8 @@ class BlobStore {
   std::unique_ptr<Backend> backend_;
   store::Writer& writer_;
   store::Readers& readers_;
-  std::unique_ptr<Session> session_;  // goes first: its thread uses the others
+  std::unique_ptr<Session> session_;      // goes before those: its thread uses them
+  std::unique_ptr<Committer> committer_;  // goes first
 };
 
 }  // namespace quern::blob

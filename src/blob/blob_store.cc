@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "blob/blob.h"
+#include "blob/committer.h"
 #include "blob/folder_backend.h"
 #include "blob/s3_backend.h"
 #include "blob/session.h"
@@ -38,6 +39,7 @@ Result<std::unique_ptr<BlobStore>> BlobStore::open(const BlobUrl& url, store::Wr
   if (owner == Owner::Only) TRY(end_all_sessions(writer, readers));
   std::unique_ptr<BlobStore> store(new BlobStore(std::move(backend), writer, readers));
   store->session_ = std::make_unique<Session>(*store->backend_, writer, owner);
+  store->committer_ = std::make_unique<Committer>(*store->backend_);
   return store;
 }
 
@@ -67,6 +69,11 @@ std::optional<std::filesystem::path> BlobStore::path_of(const Blob& blob) const 
 
 void BlobStore::discard(const std::string& place) {
   if (!place.empty()) session_->discard(place);
+}
+
+void BlobStore::finish(Spool spool, std::function<void(Result<Put>)> done) {
+  if (spool.stays_in_memory(0)) return done(spool.finish());
+  committer_->push(std::move(spool), std::move(done));
 }
 
 Result<Put> BlobStore::adopt_file(const std::filesystem::path& path) {

@@ -20,6 +20,7 @@ class FileWriter final : public PlaceWriter {
 
   Result<> write(std::string_view bytes) override { return file_.write(bytes); }
   Result<> commit() override { return file_.commit(); }
+  io::DurableFile& file() { return file_; }
 
  private:
   io::DurableFile file_;
@@ -72,6 +73,12 @@ Result<std::unique_ptr<PlaceWriter>> FolderBackend::create(const std::string& pl
   const std::string name = std::filesystem::path(place).filename().native();
   TRY_ASSIGN(io::DurableFile file, io::DurableFile::create(folder, name));
   return std::unique_ptr<PlaceWriter>(std::make_unique<FileWriter>(std::move(file)));
+}
+
+std::vector<Result<>> FolderBackend::commit(std::span<PlaceWriter* const> writers) {
+  std::vector<io::DurableFile*> files;
+  for (PlaceWriter* writer : writers) files.push_back(&static_cast<FileWriter*>(writer)->file());
+  return io::commit_all(files);
 }
 
 Result<std::unique_ptr<PlaceReader>> FolderBackend::open(const std::string& place) const {

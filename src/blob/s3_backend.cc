@@ -99,6 +99,12 @@ Result<std::unique_ptr<PlaceWriter>> S3Backend::create(const std::string& place)
   return std::unique_ptr<PlaceWriter>(std::make_unique<S3Writer>(*client_, key_of(place)));
 }
 
+std::vector<Result<>> S3Backend::commit(std::span<PlaceWriter* const> writers) {
+  std::vector<Result<>> results;
+  for (PlaceWriter* writer : writers) results.push_back(writer->commit());
+  return results;
+}
+
 Result<std::unique_ptr<PlaceReader>> S3Backend::open(const std::string& place) const {
   TRY_ASSIGN(const S3Reply head, client_->call({.method = "HEAD", .key = key_of(place)}));
   return std::unique_ptr<PlaceReader>(

@@ -19,6 +19,9 @@ class S3Backend final : public Backend {
                                                S3Options options = {});
 
   Result<std::unique_ptr<PlaceWriter>> create(const std::string& place) override;
+  // Each is a request of its own: several threads wait for them at the same time.
+  std::vector<Result<>> commit(std::span<PlaceWriter* const> writers) override;
+  int commit_threads() const override { return 8; }
   Result<std::unique_ptr<PlaceReader>> open(const std::string& place) const override;
   Result<> remove(std::span<const std::string> places) override;
   Result<Listing> list(const std::string& session, const std::string& after) const override;

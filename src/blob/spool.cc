@@ -66,16 +66,25 @@ void Spool::hash(std::string_view bytes) {
 }
 
 Result<Put> Spool::finish() {
+  TRY(write_rest());
+  if (writer_) TRY(writer_->commit());
+  return seal();
+}
+
+Result<> Spool::write_rest() {
   CHECK(state_ == State::Writing);
-  if (stays_in_memory(0)) {
+  if (!stays_in_memory(0)) {
+    if (!buffer_.empty()) TRY(flush());
+  } else {
     hash(buffer_);
     put_.data = std::move(buffer_);
-  } else {
-    if (!buffer_.empty()) TRY(flush());
-    state_ = State::Failed;
-    TRY(writer_->commit());
-    crash_point("blob.put.durable");
   }
+  state_ = State::Failed;  // unless it is sealed
+  return {};
+}
+
+Put Spool::seal() {
+  if (writer_) crash_point("blob.put.durable");
   state_ = State::Finished;
   put_.bytes = bytes_;
   put_.sha256 = sha256_.finish();

@@ -36,11 +36,18 @@ class Spool {
   // After an error only destruction is left.
   Result<> write(std::string_view bytes);
   std::int64_t bytes() const { return bytes_; }
-  // Once, and last. Blocks unless stays_in_memory(0).
+  // Once, and last. Blocks unless stays_in_memory(0). Where many finish at the same time,
+  // BlobStore::finish() does it with fewer syncs of the disk.
   Result<Put> finish();
 
  private:
+  friend class Committer;
   enum class State { Writing, Failed, Finished };
+
+  // The parts of finish(): what is left goes to the writer; the writer commits; the put.
+  Result<> write_rest();
+  PlaceWriter* writer() const { return writer_.get(); }
+  Put seal();
 
   Result<> put_piece(std::string_view bytes);
   Result<> flush();

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <map>
 
 #include "io/calls.h"
 #include "io/file.h"
@@ -115,18 +116,33 @@ Result<> DurableFile::write(std::string_view bytes) {
 }
 
 Result<> DurableFile::commit() {
+  DurableFile* const self = this;
+  return std::move(commit_all(std::span(&self, 1)).front());
+}
+
+Result<> DurableFile::sync_file() {
   CHECK(state_ == State::Writing);
-  state_ = State::Failed;
-  TRY(sync_and_name());
+  state_ = State::Failed;  // unless it gets its name
+  return calls::fsync(file_.get(), temp_path(), name_);
+}
+
+Result<> DurableFile::name_file() {
+  TRY(calls::rename(place_in(folder_, folder_path_, temp_name_),
+                    place_in(folder_, folder_path_, name_)));
   state_ = State::Committed;
-  sync_folder_or_abort(folder_, folder_path_);
   return {};
 }
 
-Result<> DurableFile::sync_and_name() {
-  TRY(calls::fsync(file_.get(), temp_path(), name_));
-  return calls::rename(place_in(folder_, folder_path_, temp_name_),
-                       place_in(folder_, folder_path_, name_));
+std::vector<Result<>> commit_all(std::span<DurableFile* const> files) {
+  std::vector<Result<>> results;
+  for (DurableFile* file : files) results.push_back(file->sync_file());
+  std::map<std::string, const DurableFile*> changed;  // by folder
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (results[i].ok()) results[i] = files[i]->name_file();
+    if (results[i].ok()) changed.emplace(files[i]->folder_path_, files[i]);
+  }
+  for (const auto& [path, file] : changed) sync_folder_or_abort(file->folder_, path);
+  return results;
 }
 
 Result<> write_file_durably(const Path& path, std::string_view bytes) {

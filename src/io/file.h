@@ -70,6 +70,7 @@ class DurableFile {
   Result<> commit();
 
  private:
+  friend std::vector<Result<>> commit_all(std::span<DurableFile* const> files);
   enum class State { Writing, Failed, Committed };
 
   DurableFile(Descriptor folder, std::string folder_path, std::string name, std::string temp_name)
@@ -78,7 +79,8 @@ class DurableFile {
         name_(std::move(name)),
         temp_name_(std::move(temp_name)) {}
   std::string temp_path() const { return folder_path_ + "/" + temp_name_; }
-  Result<> sync_and_name();
+  Result<> sync_file();
+  Result<> name_file();
 
   Descriptor folder_;
   std::string folder_path_;
@@ -88,6 +90,10 @@ class DurableFile {
   std::int64_t bytes_written_ = 0;
   State state_ = State::Writing;
 };
+
+// Several files at once, with one sync for each folder among them: much cheaper than one after the
+// other. A result for each; an error means that this one has no name.
+std::vector<Result<>> commit_all(std::span<DurableFile* const> files);
 
 Result<> write_file_durably(const Path& path, std::string_view bytes);
 

@@ -45,6 +45,30 @@ TEST(RemoveNamesTest, AFailureIsReported) {
   EXPECT_EQ(remove_names_durably(folder.path(), names).error().kind(), Errc::Denied);
 }
 
+TEST(CommitAllTest, SyncsEachFileBeforeItsNameAndEachFolderOnce) {
+  const TempFolder folder;
+  ASSERT_TRUE(make_folders_durably(folder / "a").ok());
+  ASSERT_TRUE(make_folders_durably(folder / "b").ok());
+  const FileRecorder recorder;
+  std::vector<DurableFile> files;
+  for (const char* name : {"a/1", "b/1", "a/2", "b/2", "a/3"}) {
+    const Path path = folder / name;
+    files.push_back(*DurableFile::create(path.parent_path(), path.filename().native()));
+    ASSERT_TRUE(files.back().write(name).ok());
+  }
+  std::vector<DurableFile*> all;
+  for (DurableFile& file : files) all.push_back(&file);
+  for (const Result<>& result : commit_all(all)) EXPECT_TRUE(result.ok());
+  EXPECT_THAT(order_violations(recorder.operations()), IsEmpty());
+  int syncs = 0;
+  for (const FileOperation& operation : recorder.operations()) {
+    syncs += operation.call == FileCall::SyncFolder;
+  }
+  EXPECT_EQ(syncs, 2);
+  EXPECT_EQ(contents(folder / "a/3"), "a/3");
+  EXPECT_TRUE(commit_all({}).empty());
+}
+
 TEST(RemoveFolderTest, RemovesOnlyWhatIsEmpty) {
   const TempFolder folder;
   ASSERT_TRUE(make_folders_durably(folder / "a/b").ok());

@@ -49,26 +49,28 @@ bool is_small_pdf_page(const Lent& lent, const ChildUnderWay& child) {
 
 bool says(std::string_view text, std::string_view word) {
   const auto same = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+    return std::tolower(static_cast<unsigned char>(a)) ==
+           std::tolower(static_cast<unsigned char>(b));
   };
   return std::search(text.begin(), text.end(), word.begin(), word.end(), same) != text.end();
 }
 
 // Why a child cannot be what it claims to be.
 std::optional<tree::Failure> flaw_of(const Pipeline& pipeline, const Lent& lent,
-                               const ChildUnderWay& child, bool complete) {
+                                     const ChildUnderWay& child, bool complete) {
   const std::int64_t depth_max = pipeline.options().limits.depth_max;
   if (lent.waiting.file.depth + 1 > depth_max) {
     return tree::Failure{model::ErrorKind::TooDeep,
-                   fmt::format("it lies more than {} generations deep", depth_max)};
+                         fmt::format("it lies more than {} generations deep", depth_max)};
   }
   if (complete && !looks_like_pdf(child.blob_head)) {
     return tree::Failure{model::ErrorKind::Protocol,
-                   fmt::format("{} gave a PDF that is none", model::to_string(lent.step))};
+                         fmt::format("{} gave a PDF that is none", model::to_string(lent.step))};
   }
   if (child.bad_thumbnail) {
-    return tree::Failure{model::ErrorKind::Protocol,
-                   fmt::format("{} gave a thumbnail that is no image", model::to_string(lent.step))};
+    return tree::Failure{
+        model::ErrorKind::Protocol,
+        fmt::format("{} gave a thumbnail that is no image", model::to_string(lent.step))};
   }
   return std::nullopt;
 }
@@ -128,14 +130,14 @@ tree::NewFile child_file(const Pipeline& pipeline, const Lent& lent, ChildUnderW
   tree::NewFile file;
   file.filename = child.head.filename;
   file.metadata = merged(child.head.metadata, inherited.user_metadata);
-  file.options = to_json({child.head.want_ocr, child.head.want_split, child.head.language,
-                          inherited.user_metadata});
+  file.options = to_json(
+      {child.head.want_ocr, child.head.want_split, child.head.language, inherited.user_metadata});
   const json::object metadata = parse_object(file.metadata);
   file.page = number_of(metadata, "pageNumber");
   file.pages = number_of(metadata, "pageCount");
   const bool pdf = model::canonical_type(child.head.content_type) == model::kPdfType;
-  file.content_type = pdf ? std::string(model::kPdfType)
-                          : child.head.content_type.substr(0, model::kTypeBytesMax);
+  file.content_type =
+      pdf ? std::string(model::kPdfType) : child.head.content_type.substr(0, model::kTypeBytesMax);
   file.step = model::to_string(lent.step);
   // The Pdf step ends what it makes: going back to it would never end.
   if (pdf && lent.step == StepId::Pdf && !child.text && !child.failure) child.text = empty_text();

@@ -53,9 +53,8 @@ std::string shard_name(tree::JobId job, std::int64_t number) {
 Result<tree::Job> open_import(store::Writer& writer, store::Readers& readers,
                               const tree::NewJob& order, const Poke& poke) {
   TRY(tree::validate(order));
-  TRY_ASSIGN(const tree::Job job, writer.run({}, [&order](store::Tx& tx) {
-    return tree::ensure_job(tx, order);
-  }));
+  TRY_ASSIGN(const tree::Job job,
+             writer.run({}, [&order](store::Tx& tx) { return tree::ensure_job(tx, order); }));
   crash_point("step.job.made");
   if (job.state != tree::JobState::Running) return job;
   for (std::int64_t number = 0; number < job.shards; ++number) {

@@ -142,6 +142,7 @@ LentPtr Pipeline::Core::lend_one(const ShardPtr& shard, tree::Waiting waiting,
   shard->lent.insert(lent);
   shard->served[order.step] = lent->lent_at;
   ++stats_[order.step].running;
+  log_debug("step.lent", {{"step", model::to_string(order.step)}, {"worker", order.worker}});
   return lent;
 }
 
@@ -273,15 +274,15 @@ void Pipeline::Core::interrupt(const LentPtr& lent, const std::string& why) {
     count.report.worker = lent->report.worker;
     count.report.note = why;
     const StepId step = lent->step;
-    queue::submit(parts_.loop, lane_of(shard), std::move(count),
-                  [self = shared_from_this(), shard, step,
-                   file](const Result<tree::CountEnd::Reply>& reply) {
-                    if (!reply.ok() && reply.error().kind() == Errc::Stale) {
-                      return self->lose(shard, reply.error());
-                    }
-                    self->put_back(shard, step, {file});
-                    if (reply.ok() && reply->failed) self->processed(shard);
-                  });
+    queue::submit(
+        parts_.loop, lane_of(shard), std::move(count),
+        [self = shared_from_this(), shard, step, file](const Result<tree::CountEnd::Reply>& reply) {
+          if (!reply.ok() && reply.error().kind() == Errc::Stale) {
+            return self->lose(shard, reply.error());
+          }
+          self->put_back(shard, step, {file});
+          if (reply.ok() && reply->failed) self->processed(shard);
+        });
   }
 }
 
@@ -320,7 +321,8 @@ void Pipeline::Core::mark_lent() {
 }
 
 net::Task<> Pipeline::Core::watch_lent(Self self) {
-  const std::int64_t pause_ms = std::max<std::int64_t>(self->options_.task_idle_ms / kChecksPerIdle, 1);
+  const std::int64_t pause_ms =
+      std::max<std::int64_t>(self->options_.task_idle_ms / kChecksPerIdle, 1);
   while (!self->shards_.empty() && !self->stopping_) {
     co_await self->stopped_.wait(net::in_ms(pause_ms));
     if (self->shards_.empty() || self->stopping_) co_return;

@@ -2,8 +2,8 @@
 //
 //   Start -> AtChild(k) -> End          (../docs/worker-protocol.md draws it)
 //
-// The state outlives a POST that breaks off: the next one goes on from there. Nothing of a part that
-// was cut is kept.
+// The state outlives a POST that breaks off: the next one goes on from there. Nothing of a part
+// that was cut is kept.
 #pragma once
 
 #include <memory>
@@ -49,21 +49,21 @@ struct Lent {
   net::Instant lent_at;
   net::Instant touched;
   bool posting = false;
-  int reading = 0;      // blob downloads that are open
-  bool marked = false;  // the store knows that it is lent
-  bool over = false;    // it ended; late requests get 404
+  int reading = 0;               // blob downloads that are open
+  bool marked = false;           // the store knows that it is lent
+  bool over = false;             // it ended; late requests get 404
   bool ended_by_worker = false;  // it said so itself
 
   std::int64_t at = -1;  // the child; -1: Start
   std::optional<ChildUnderWay> child;
-  double fraction = 0;    // the last progress
-  double left = 0;        // where the child's slice begins
-  double right = 0;       // where it ends, as far as is known
-  std::int64_t pending = 0;        // children that are being stored
-  std::int64_t pending_bytes = 0;  // of their inline data
+  double fraction = 0;                  // the last progress
+  double left = 0;                      // where the child's slice begins
+  double right = 0;                     // where it ends, as far as is known
+  std::int64_t pending = 0;             // children that are being stored
+  std::int64_t pending_bytes = 0;       // of their inline data
   std::shared_ptr<net::Event> settled;  // notified when one is
-  std::optional<Error> broken;     // why storing failed
-  std::optional<tree::Failure> limit;  // of the root, that storing has shown to be reached
+  std::optional<Error> broken;          // why storing failed
+  std::optional<tree::Failure> limit;   // of the root, that storing has shown to be reached
 };
 using LentPtr = std::shared_ptr<Lent>;
 

@@ -10,7 +10,7 @@ namespace quern::step {
 
 struct Limits {
   std::int64_t depth_max = 32;
-  std::int64_t members_max = 1'000'000;                     // of one file
+  std::int64_t members_max = 1'000'000;  // of one file
   std::int64_t files_per_root_max = 10'000'000;
   std::int64_t bytes_per_root_max = std::int64_t{1} << 40;  // expanded
   // A child may have so many times the bytes of its parent, once it is large.

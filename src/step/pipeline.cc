@@ -106,7 +106,8 @@ net::Task<> Pipeline::Core::run_shard(Self self, ShardPtr shard) {
         self->lose(shard, ended.error());
         co_return;
       }
-      log_warn("step.shard_trouble", {{"shard", shard->id.value}, {"error", ended.error().message()}});
+      log_warn("step.shard_trouble",
+               {{"shard", shard->id.value}, {"error", ended.error().message()}});
       co_await self->parts_.loop.sleep_until(net::in_ms(kRetryMs));
     } else if (*ended) {
       const tree::JobId job = shard->job;

@@ -61,8 +61,8 @@ struct StepStats {
 // What others are told. On the loop.
 struct PipelineEvents {
   std::function<void(tree::JobId, const std::vector<tree::IngestedFile>&)> ingested;
-  std::function<void(tree::JobId)> changed;   // its sums, or its state
-  std::function<void(model::StepId)> waiting; // work came for a step
+  std::function<void(tree::JobId)> changed;    // its sums, or its state
+  std::function<void(model::StepId)> waiting;  // work came for a step
 };
 
 struct PollOrder {
@@ -97,8 +97,8 @@ class Pipeline final : public queue::Processor {
   Decision decide_detected(std::string_view type, model::Ocr ocr) const;
 
   // -- for the worker protocol --
-  // Tasks, at least one, or none if the deadline passed or the peer has gone. A Detect task may have
-  // many files.
+  // Tasks, at least one, or none if the deadline passed or the peer has gone. A Detect task may
+  // have many files.
   net::Task<std::vector<LentPtr>> lend(net::Exchange& exchange, PollOrder order);
   // Null where it is over, canceled or another step's.
   LentPtr find(model::StepId step, const std::string& id);

@@ -116,8 +116,11 @@ class Pipeline::Core : public std::enable_shared_from_this<Pipeline::Core> {
   void offer(StepId step, std::size_t files);
   std::vector<tree::FileId> files_of(const LentPtr& lent) const;
 
-  void child_stored(const LentPtr& lent, const Result<tree::AddedFile>& added,
-                    std::int64_t bytes, const std::string& step);
+  void child_stored(const LentPtr& lent, const Result<tree::AddedFile>& added, std::int64_t bytes,
+                    const std::string& step);
+  std::vector<tree::SetType> type_ops(const Lent& lent, const DetectedTypes& types) const;
+  void type_set(const ShardPtr& shard, tree::FileId file, const std::string& step);
+  void came(const ShardPtr& shard, StepId step);
   void processed(const ShardPtr& shard);
   void lose(const ShardPtr& shard, const Error& why);
   bool is_served(StepId step) const;

@@ -308,9 +308,9 @@ net::Task<Result<>> Receiver::begin_child() {
   }
   const std::int64_t next = lent_->at + 1;
   if (next >= pipeline_.options().limits.members_max) {
-    tree::Failure many{model::ErrorKind::TooMany,
-                       fmt::format("it has more than {} members",
-                                   pipeline_.options().limits.members_max)};
+    tree::Failure many{
+        model::ErrorKind::TooMany,
+        fmt::format("it has more than {} members", pipeline_.options().limits.members_max)};
     co_return co_await end_task(std::move(many));
   }
   if (lent_->limit) co_return co_await end_task(lent_->limit);
@@ -344,8 +344,9 @@ net::Task<Result<>> Receiver::load_inherited_head() {
 
 net::Task<Result<>> Receiver::finish_child() {
   if (!lent_->child->blob && !lent_->child->inherits && !lent_->child->failure) {
-    co_return co_await break_off(fmt::format(
-        "logic error in {}: tried to write child without blob data", model::to_string(lent_->step)));
+    co_return co_await break_off(
+        fmt::format("logic error in {}: tried to write child without blob data",
+                    model::to_string(lent_->step)));
   }
   if (lent_->child->inherits) CO_TRY(co_await load_inherited_head());
   const std::int64_t index = lent_->child->index;

@@ -1,7 +1,8 @@
-// Receiver: takes the parts of one fragment POST and moves its task on (step/lent.h has the states).
+// Receiver: takes the parts of one fragment POST and moves its task on (step/lent.h has the
+// states).
 //
-// Guarantee: a part counts when it is whole; a part that was cut leaves nothing. Bytes become durable
-// before the child that has them is handed to the writer.
+// Guarantee: a part counts when it is whole; a part that was cut leaves nothing. Bytes become
+// durable before the child that has them is handed to the writer.
 //
 // On the loop; what blocks goes to the pool.
 #pragma once
@@ -61,7 +62,7 @@ class Receiver {
   std::string name_;
   Fragment fragment_;
   Sink sink_ = Sink::Ignore;
-  std::string bug_;       // what is wrong with it, said when it has ended
+  std::string bug_;  // what is wrong with it, said when it has ended
   std::string memory_;
   std::size_t memory_max_ = 0;
   bool overflow_ = false;

@@ -1,5 +1,6 @@
 // Storing: what workers bring, handed to the writer behind the shard's fence.
 #include "base/log.h"
+#include "step/child_file.h"
 #include "step/pipeline_core.h"
 
 namespace quern::step {
@@ -25,8 +26,10 @@ void discard(blob::BlobStore& blobs, const tree::NewFile& file) {
 
 tree::ParentInfo parent_of(const Lent& lent) {
   const tree::File& file = lent.waiting.file;
-  return {file.id,         file.root.value_or(file.id), file.job,     file.collection,
-          lent.shard->id,  file.depth,                  file.position};
+  return {file.id,        file.root.value_or(file.id),
+          file.job,       file.collection,
+          lent.shard->id, file.depth,
+          file.position};
 }
 
 }  // namespace
@@ -61,10 +64,11 @@ net::Task<> Pipeline::Core::store_child(LentPtr lent, tree::NewFile file, std::i
   const std::string step = op.file.failure || op.file.complete ? "" : op.file.step;
   ++lent->pending;
   lent->pending_bytes += bytes;
-  queue::submit(parts_.loop, lane_of(lent->shard), std::move(op),
-                [self = shared_from_this(), lent, bytes, step](const Result<tree::AddedFile>& added) {
-                  self->child_stored(lent, added, bytes, step);
-                });
+  queue::submit(
+      parts_.loop, lane_of(lent->shard), std::move(op),
+      [self = shared_from_this(), lent, bytes, step](const Result<tree::AddedFile>& added) {
+        self->child_stored(lent, added, bytes, step);
+      });
 }
 
 void Pipeline::Core::child_stored(const LentPtr& lent, const Result<tree::AddedFile>& added,
@@ -88,13 +92,7 @@ void Pipeline::Core::child_stored(const LentPtr& lent, const Result<tree::AddedF
   if (step.empty()) return processed(shard);
   const std::optional<StepId> waits_for = model::parse_step(step);
   CHECK(waits_for);
-  ++shard->waiting[*waits_for];
-  shard->served.try_emplace(*waits_for, net::in_ms(0));
-  shard->windows[*waits_for].more = true;
-  if (events_.waiting) events_.waiting(*waits_for);
-  if (work_[*waits_for]->waiters() > 0 && shard->windows[*waits_for].files.empty()) {
-    refill(shard, *waits_for);
-  }
+  came(shard, *waits_for);
 }
 
 net::Task<> Pipeline::Core::stored(LentPtr lent) {
@@ -123,6 +121,8 @@ net::Task<Result<bool>> Pipeline::Core::finish(LentPtr lent, std::optional<tree:
   }
   let_go(shard, lent->waiting.file.id);
   --shard->waiting[lent->step];
+  log_debug("step.finished",
+            {{"step", model::to_string(lent->step)}, {"file", lent->waiting.file.id.value}});
   StepStats& stats = stats_[lent->step];
   ++(failure ? stats.failed : stats.finished);
   processed(shard);
@@ -153,67 +153,86 @@ net::Task<Result<>> Pipeline::Core::fail_attempt(LentPtr lent, tree::Failure why
   co_return Result<>();
 }
 
+// What detection said of each file of a batch; those it did not name are left out.
+std::vector<tree::SetType> Pipeline::Core::type_ops(const Lent& lent,
+                                                    const DetectedTypes& types) const {
+  std::map<std::int64_t, const tree::Waiting*> files;
+  for (const tree::Waiting& waiting : lent.batch) files[waiting.file.id.value] = &waiting;
+  std::map<std::int64_t, tree::SetType> ops;
+  const auto op_of = [&](std::int64_t file) -> tree::SetType* {
+    const auto found = files.find(file);
+    if (found == files.end()) return nullptr;
+    tree::SetType& op = ops[file];
+    op.shard = lent.shard->id;
+    op.token = lent.shard->token;
+    op.file = found->second->file.id;
+    return &op;
+  };
+  for (const DetectedFile& file : types.types) {
+    tree::SetType* op = op_of(file.file);
+    if (op == nullptr) continue;
+    const bool ocr = parse_options(files[file.file]->file.options).ocr;
+    Decision decision = decide_detected(file.type, ocr ? model::Ocr::Yes : model::Ocr::No);
+    op->detected_type = file.type;
+    op->step = std::move(decision.step);
+    op->failure = std::move(decision.failure);
+  }
+  for (const UndetectedFile& file : types.failed) {
+    tree::SetType* op = op_of(file.file);
+    if (op == nullptr) continue;
+    op->detected_type = model::kUnknownType;
+    op->failure = tree::Failure{file.failure.kind, file.failure.message};
+  }
+  std::vector<tree::SetType> all;
+  for (auto& [file, op] : ops) all.push_back(std::move(op));
+  return all;
+}
+
+void Pipeline::Core::type_set(const ShardPtr& shard, tree::FileId file, const std::string& step) {
+  let_go(shard, file);
+  --shard->waiting[StepId::Detect];
+  if (step.empty()) return processed(shard);
+  if (const std::optional<StepId> next = model::parse_step(step)) came(shard, *next);
+}
+
+// A file waits for a step from now on.
+void Pipeline::Core::came(const ShardPtr& shard, StepId step) {
+  if (!shard->alive) return;
+  ++shard->waiting[step];
+  shard->served.try_emplace(step, net::in_ms(0));
+  shard->windows[step].more = true;
+  if (events_.waiting) events_.waiting(step);
+  if (work_[step]->waiters() > 0 && shard->windows[step].files.empty()) refill(shard, step);
+}
+
 net::Task<Result<>> Pipeline::Core::set_types(LentPtr lent, DetectedTypes types) {
   if (lent->over) co_return Result<>();
   const ShardPtr shard = lent->shard;
-  std::map<std::int64_t, tree::SetType> ops;
-  for (const tree::Waiting& waiting : lent->batch) {
-    ops[waiting.file.id.value] = {shard->id, shard->token, waiting.file.id};
-  }
-  std::map<std::int64_t, model::Ocr> wants;
-  for (const tree::Waiting& waiting : lent->batch) {
-    wants[waiting.file.id.value] = waiting.file.options.find("\"ocr\":true") != std::string::npos
-                                       ? model::Ocr::Yes
-                                       : model::Ocr::No;
-  }
-  for (const DetectedFile& file : types.types) {
-    const auto found = ops.find(file.file);
-    if (found == ops.end()) continue;
-    Decision decision = decide_detected(file.type, wants[file.file]);
-    found->second.detected_type = file.type;
-    found->second.step = std::move(decision.step);
-    found->second.failure = std::move(decision.failure);
-  }
-  for (const UndetectedFile& file : types.failed) {
-    const auto found = ops.find(file.file);
-    if (found == ops.end()) continue;
-    found->second.detected_type = model::kUnknownType;
-    found->second.failure = tree::Failure{file.failure.kind, file.failure.message};
-  }
-  const std::vector<tree::FileId> files = files_of(lent);
+  std::vector<tree::SetType> ops = type_ops(*lent, types);
+  std::set<tree::FileId> untold;
+  for (const tree::FileId file : files_of(lent)) untold.insert(file);
   end(lent);
-  std::optional<Error> wrong;
-  auto left = std::make_shared<std::size_t>(0);
+  auto left = std::make_shared<std::size_t>(ops.size());
   auto settled = std::make_shared<net::Event>(parts_.loop);
   auto failed = std::make_shared<std::optional<Error>>();
-  for (auto& [id, op] : ops) {
-    if (op.detected_type.empty()) continue;  // it was not told: it is lent again
-    ++*left;
+  for (tree::SetType& op : ops) {
+    const tree::FileId file = op.file;
+    untold.erase(file);
     const std::string step = op.failure ? "" : op.step;
     queue::submit(parts_.loop, lane_of(shard), std::move(op),
-                  [self = shared_from_this(), shard, step, left, settled,
+                  [self = shared_from_this(), shard, file, step, left, settled,
                    failed](const Result<bool>& set) {
                     --*left;
                     settled->notify_all();
-                    if (!set.ok()) {
-                      *failed = set.error();
-                      return;
-                    }
-                    if (step.empty()) return self->processed(shard);
-                    const std::optional<StepId> next = model::parse_step(step);
-                    if (!next || !shard->alive) return;
-                    ++shard->waiting[*next];
-                    shard->served.try_emplace(*next, net::in_ms(0));
-                    shard->windows[*next].more = true;
-                    if (self->events_.waiting) self->events_.waiting(*next);
-                    if (self->work_[*next]->waiters() > 0) self->refill(shard, *next);
+                    if (set.ok()) return self->type_set(shard, file, step);
+                    *failed = set.error();
+                    self->put_back(shard, StepId::Detect, {file});
                   });
   }
   while (*left > 0) co_await settled->wait();
   ++stats_[StepId::Detect].finished;
   if (*failed && (*failed)->kind() == Errc::Stale) lose(shard, **failed);
-  shard->waiting[StepId::Detect] -= static_cast<std::int64_t>(files.size());
-  put_back(shard, StepId::Detect, files);
+  if (!untold.empty()) put_back(shard, StepId::Detect, {untold.begin(), untold.end()});
   if (*failed) co_return **failed;
   co_return Result<>();
 }

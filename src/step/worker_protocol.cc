@@ -22,7 +22,8 @@ constexpr std::size_t kPollBodyBytesMax = 64 * 1024;
 constexpr std::size_t kNameBytesMax = 200;
 
 net::Response gone() {
-  return net::text_response(404, "This task is over: it was finished, canceled or given to another.");
+  return net::text_response(404,
+                            "This task is over: it was finished, canceled or given to another.");
 }
 
 // A worker may be silent for long, and send as much as it likes.
@@ -242,8 +243,8 @@ net::Response answer_to(const LentPtr& lent, const std::optional<Error>& trouble
 net::Task<> settle_trouble(Pipeline& pipeline, LentPtr lent, const std::optional<Error>& trouble) {
   co_await pipeline.stored(lent);
   if (!trouble || lent->over) co_return;
-  log_warn("step.receive_failed", {{"file", lent->waiting.file.id.value},
-                                   {"error", trouble->message()}});
+  log_warn("step.receive_failed",
+           {{"file", lent->waiting.file.id.value}, {"error", trouble->message()}});
   lent->broken = trouble;
   (void)co_await pipeline.finish(lent, std::nullopt);
 }
@@ -364,7 +365,8 @@ net::Task<Result<>> serve_fragments(Pipeline& pipeline, net::Exchange& exchange,
   const LentPtr lent = find_task(pipeline, address);
   if (!lent) co_return co_await drain_and_say(exchange, gone());
   if (lent->posting) {
-    co_return co_await drain_and_say(exchange, net::problem(500, "another POST of this task is open"));
+    co_return co_await drain_and_say(exchange,
+                                     net::problem(500, "another POST of this task is open"));
   }
   const std::string* type = exchange.request().headers.find("Content-Type");
   Result<MultipartReader> reader = MultipartReader::make(type == nullptr ? "" : *type);
@@ -390,7 +392,8 @@ net::Task<Result<>> serve_fragment(Pipeline& pipeline, net::Exchange& exchange,
   const LentPtr lent = find_task(pipeline, address);
   if (!lent) co_return co_await drain_and_say(exchange, gone());
   if (lent->posting) {
-    co_return co_await drain_and_say(exchange, net::problem(500, "another POST of this task is open"));
+    co_return co_await drain_and_say(exchange,
+                                     net::problem(500, "another POST of this task is open"));
   }
   std::optional<Error> trouble;
   bool was_over = false;

@@ -2,7 +2,8 @@
 // answers one request.
 //
 // Guarantee: a poll never gets an error (it is held, then 204); before any 404 or 500 of a POST its
-// body is read to the end, since clients die of an early answer; 202 means that all of it is stored.
+// body is read to the end, since clients die of an early answer; 202 means that all of it is
+// stored.
 //
 // On the loop.
 #pragma once
@@ -35,7 +36,7 @@ net::Task<Result<>> serve_fragment(Pipeline& pipeline, net::Exchange& exchange,
                                    TaskAddress address);
 
 // Bytes of a blob for whoever asks, with ranges; the whole is verified as it goes.
-net::Task<Result<>> send_blob(const PipelineParts& parts, net::Exchange& exchange,
-                              blob::BlobId id, std::string content_type);
+net::Task<Result<>> send_blob(const PipelineParts& parts, net::Exchange& exchange, blob::BlobId id,
+                              std::string content_type);
 
 }  // namespace quern::step

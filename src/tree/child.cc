@@ -121,12 +121,14 @@ class Batch {
   void sort_out(std::size_t i, const std::set<FileId>& open) {
     const FinishChild& op = ops_[i];
     if (!open.contains(op.parent.id)) {
-      results_[i] = Error{Errc::Conflict, fmt::format("file {} is processed already", op.parent.id)};
+      results_[i] =
+          Error{Errc::Conflict, fmt::format("file {} is processed already", op.parent.id)};
       return;
     }
     const Place place{op.parent.id, op.index};
     if (const auto found = known_.find(place); found != known_.end()) {
-      results_[i] = AddedFile{.id = found->second.id, .existed = true, .orphans = places_of(op.file)};
+      results_[i] =
+          AddedFile{.id = found->second.id, .existed = true, .orphans = places_of(op.file)};
       if (!agrees(op, found->second)) ++parents_[op.parent.id].conflicts;
       return;
     }

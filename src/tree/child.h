@@ -1,9 +1,9 @@
 // Children: what a step makes of a file, one at a time, in order. And roots, which nobody made.
 //
-// Guarantee: a child's row and its bytes appear together, once. After a crash at any instant the row
-// is absent or complete; finishing the same child again changes nothing, whatever it brings. How:
-// bytes are durable before the row names them, (parent, index) is unique, and a blob that no row
-// names is removed by blob::sweep. See docs/states.md.
+// Guarantee: a child's row and its bytes appear together, once. After a crash at any instant the
+// row is absent or complete; finishing the same child again changes nothing, whatever it brings.
+// How: bytes are durable before the row names them, (parent, index) is unique, and a blob that no
+// row names is removed by blob::sweep. See docs/states.md.
 //
 // Bulk operations behind the fence of their partition.
 #pragma once
@@ -23,9 +23,9 @@ namespace quern::tree {
 inline constexpr std::size_t kTextInlineBytesMax = 64 * 1024;
 
 struct Text {
-  std::string text;                // where it is short
-  std::optional<blob::Put> blob;   // else
-  std::string sha256;              // raw
+  std::string text;               // where it is short
+  std::optional<blob::Put> blob;  // else
+  std::string sha256;             // raw
   bool cut = false;
 };
 

@@ -15,13 +15,13 @@ using store::Rows;
 using store::Sql;
 using store::Tx;
 
-#define QUERN_FILE_COLUMNS                                                                       \
-  "f.id, f.collection, f.job, f.partition, f.root, f.parent, f.index_in_parent, f.depth,"        \
-  " f.position, f.filename, f.content_type, f.detected_type, f.metadata, f.options, f.blob,"     \
-  " f.bytes, f.thumbnail, f.thumbnail_type, f.has_text, f.page, f.pages, f.state, f.class,"      \
-  " f.created_us, f.written_us, f.processed_us, f.ingested_us, f.n_children,"                    \
-  " f.n_ingested_children, f.step, f.step_version, f.progress_begin, f.progress_end,"            \
-  " f.processing_error, f.error_kind, f.attempts, f.interruptions, f.conflicts, f.superseded,"   \
+#define QUERN_FILE_COLUMNS                                                                     \
+  "f.id, f.collection, f.job, f.partition, f.root, f.parent, f.index_in_parent, f.depth,"      \
+  " f.position, f.filename, f.content_type, f.detected_type, f.metadata, f.options, f.blob,"   \
+  " f.bytes, f.thumbnail, f.thumbnail_type, f.has_text, f.page, f.pages, f.state, f.class,"    \
+  " f.created_us, f.written_us, f.processed_us, f.ingested_us, f.n_children,"                  \
+  " f.n_ingested_children, f.step, f.step_version, f.progress_begin, f.progress_end,"          \
+  " f.processing_error, f.error_kind, f.attempts, f.interruptions, f.conflicts, f.superseded," \
   " f.tree_files, f.tree_bytes, f.worker, f.note, f.wall_ms, f.cpu_ms, f.peak_kib"
 constexpr std::size_t kFileColumns = 46;
 
@@ -32,9 +32,9 @@ constexpr Sql kListFiles{QUERN_LIST
                          " AND (f.filename, f.position) > ($2, $3)"
                          " ORDER BY f.filename, f.position LIMIT $4"};
 // Documents without a page number come first.
-constexpr Sql kListDocuments{
-    QUERN_LIST " AND f.class = 1 AND (f.filename, f.page, f.position) > ($2, $4, $3)"
-               " ORDER BY f.filename, f.page, f.position LIMIT $5"};
+constexpr Sql kListDocuments{QUERN_LIST
+                             " AND f.class = 1 AND (f.filename, f.page, f.position) > ($2, $4, $3)"
+                             " ORDER BY f.filename, f.page, f.position LIMIT $5"};
 constexpr Sql kListErrors{QUERN_LIST
                           " AND f.class = 5 AND (f.filename, f.position) > ($2, $3)"
                           " ORDER BY f.filename, f.position LIMIT $4"};
@@ -50,11 +50,10 @@ constexpr Sql kDigests{
     "SELECT f.id, b.sha256, t.sha256 FROM file AS f LEFT JOIN blob AS b ON b.id = f.blob"
     " LEFT JOIN file_text AS t ON t.file = f.id WHERE f.id = ANY ($1)"};
 constexpr Sql kText{"SELECT text, blob, cut FROM file_text WHERE file = $1"};
-constexpr Sql kWaiting{
-    "SELECT " QUERN_FILE_COLUMNS
-    ", b.sha256, b.sha1, b.place FROM file AS f JOIN blob AS b ON b.id = f.blob"
-    " WHERE f.partition = $1 AND f.state = 2 AND f.step = $2 AND +f.state < 4"
-    " ORDER BY f.depth DESC, f.id LIMIT $3"};
+constexpr Sql kWaiting{"SELECT " QUERN_FILE_COLUMNS
+                       ", b.sha256, b.sha1, b.place FROM file AS f JOIN blob AS b ON b.id = f.blob"
+                       " WHERE f.partition = $1 AND f.state = 2 AND f.step = $2 AND +f.state < 4"
+                       " ORDER BY f.depth DESC, f.id LIMIT $3"};
 constexpr Sql kCountWaiting{
     "SELECT step, count(*) FROM (SELECT step FROM file WHERE partition = $1 AND state = 2"
     " AND +state < 4 LIMIT $2) AS w GROUP BY step"};

@@ -14,19 +14,18 @@ using store::Rows;
 using store::Sql;
 using store::Tx;
 
-// A document is a leaf with a PDF and a text. One child that replaced its parent is not a container's
-// only member: that depends on the step.
-#define QUERN_CLASS                                                                              \
-  "CASE WHEN error_kind IS NOT NULL THEN 5"                                                      \
-  " WHEN n_children = 0 AND has_text AND content_type = 'application/pdf' THEN 1"                \
-  " WHEN n_children = 0 THEN 4"                                                                  \
-  " WHEN n_children = 1 AND step NOT IN ('Archive', 'Email', 'Mbox', 'Msg', 'Pst') THEN 3"       \
+// A document is a leaf with a PDF and a text. One child that replaced its parent is not a
+// container's only member: that depends on the step.
+#define QUERN_CLASS                                                                        \
+  "CASE WHEN error_kind IS NOT NULL THEN 5"                                                \
+  " WHEN n_children = 0 AND has_text AND content_type = 'application/pdf' THEN 1"          \
+  " WHEN n_children = 0 THEN 4"                                                            \
+  " WHEN n_children = 1 AND step NOT IN ('Archive', 'Email', 'Mbox', 'Msg', 'Pst') THEN 3" \
   " ELSE 2 END"
-constexpr Sql kIngest{
-    "UPDATE file SET state = 4, ingested_us = $2, class = " QUERN_CLASS
-    " WHERE id IN (SELECT id FROM file WHERE partition = $1 AND state = 3"
-    " AND n_ingested_children = n_children ORDER BY depth DESC LIMIT $3)"
-    " RETURNING id, parent, class"};
+constexpr Sql kIngest{"UPDATE file SET state = 4, ingested_us = $2, class = " QUERN_CLASS
+                      " WHERE id IN (SELECT id FROM file WHERE partition = $1 AND state = 3"
+                      " AND n_ingested_children = n_children ORDER BY depth DESC LIMIT $3)"
+                      " RETURNING id, parent, class"};
 constexpr Sql kTellParent{
     "UPDATE file SET n_ingested_children = n_ingested_children + $2 WHERE id = $1",
     "UPDATE file AS f SET n_ingested_children = f.n_ingested_children + w.ingested"

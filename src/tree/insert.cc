@@ -112,9 +112,8 @@ Derived derive(const NewFile& file, const RowBlobs& blobs, const std::vector<blo
   return derived;
 }
 
-Result<> insert_texts(Tx& tx, const std::vector<FileRow>& rows,
-                      const std::vector<AddedFile>& added, const std::vector<RowBlobs>& blobs,
-                      const std::vector<blob::Stored>& kept) {
+Result<> insert_texts(Tx& tx, const std::vector<FileRow>& rows, const std::vector<AddedFile>& added,
+                      const std::vector<RowBlobs>& blobs, const std::vector<blob::Stored>& kept) {
   Bulk texts;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].file->text) continue;
@@ -161,9 +160,9 @@ Result<std::vector<AddedFile>> insert_files(Tx& tx, const std::vector<FileRow>& 
     const Derived& d = derived.emplace_back(derive(file, blobs[i], kept, now_us));
     bulk.add(row.collection, row.job, row.shard, row.root, row.parent, row.index, row.depth,
              row.position, file.filename, file.content_type, file.metadata, file.options, d.blob,
-             file.bytes, d.thumbnail, d.thumbnail_type, file.text.has_value(), file.page.value_or(0),
-             file.pages, stored(state_of(file)), now_us, d.written_us, d.processed_us,
-             d.step, row.progress_begin, row.progress_end, d.error, d.error_kind);
+             file.bytes, d.thumbnail, d.thumbnail_type, file.text.has_value(),
+             file.page.value_or(0), file.pages, stored(state_of(file)), now_us, d.written_us,
+             d.processed_us, d.step, row.progress_begin, row.progress_end, d.error, d.error_kind);
   }
   TRY_ASSIGN(const Rows made, tx.bulk(kInsert, bulk));
   std::map<Slot, FileId> ids;

@@ -38,7 +38,8 @@ constexpr Sql kCancel{"UPDATE job SET canceled = $2 WHERE id = $1 AND state = 1"
 constexpr Sql kLockJob{"SELECT id FROM job WHERE id = $1",
                        "SELECT id FROM job WHERE id = $1 FOR UPDATE"};
 constexpr Sql kEndShard{
-    "UPDATE shard SET done = $2, progress = weight WHERE partition = $1 AND roots = roots_ingested"};
+    "UPDATE shard SET done = $2, progress = weight WHERE partition = $1 AND roots = "
+    "roots_ingested"};
 constexpr Sql kOpenShards{"SELECT count(*) FROM shard WHERE job = $1 AND NOT done"};
 constexpr Sql kShardRows{"SELECT count(*) FROM shard WHERE job = $1"};
 constexpr Sql kEndJob{
@@ -46,63 +47,64 @@ constexpr Sql kEndJob{
     " WHERE id = $1 AND state = 1 AND sealed AND shards = $3 RETURNING retry_of, state"};
 constexpr Sql kSupersede{"UPDATE file SET superseded = $2 WHERE id = $1"};
 
-#define QUERN_JOB_COLUMNS                                                                         \
-  "SELECT j.id, j.kind, j.collection, c.name, j.key, j.source, j.state, j.sealed, j.canceled,"    \
+#define QUERN_JOB_COLUMNS                                                                      \
+  "SELECT j.id, j.kind, j.collection, c.name, j.key, j.source, j.state, j.sealed, j.canceled," \
   " j.deleting, j.shards, j.skipped, j.retry_of, j.created_us, j.finished_us,"
-#define QUERN_SUMS                                                                              \
-  " coalesce(sum(s.roots), 0), coalesce(sum(s.roots_ingested), 0), coalesce(sum(s.files), 0),"  \
-  " coalesce(sum(s.documents), 0), coalesce(sum(s.containers), 0), coalesce(sum(s.converted),"  \
-  " 0), coalesce(sum(s.empty), 0), coalesce(sum(s.errors), 0), coalesce(sum(s.bytes_in), 0),"   \
+#define QUERN_SUMS                                                                             \
+  " coalesce(sum(s.roots), 0), coalesce(sum(s.roots_ingested), 0), coalesce(sum(s.files), 0)," \
+  " coalesce(sum(s.documents), 0), coalesce(sum(s.containers), 0), coalesce(sum(s.converted)," \
+  " 0), coalesce(sum(s.empty), 0), coalesce(sum(s.errors), 0), coalesce(sum(s.bytes_in), 0),"  \
   " coalesce(sum(s.weight), 0.0), coalesce(sum(s.progress), 0.0)"
-#define QUERN_SUMS_POSTGRES                                                                     \
-  " coalesce(sum(s.roots), 0)::bigint, coalesce(sum(s.roots_ingested), 0)::bigint,"             \
-  " coalesce(sum(s.files), 0)::bigint, coalesce(sum(s.documents), 0)::bigint,"                  \
-  " coalesce(sum(s.containers), 0)::bigint, coalesce(sum(s.converted), 0)::bigint,"             \
-  " coalesce(sum(s.empty), 0)::bigint, coalesce(sum(s.errors), 0)::bigint,"                     \
-  " coalesce(sum(s.bytes_in), 0)::bigint, coalesce(sum(s.weight), 0.0),"                        \
+#define QUERN_SUMS_POSTGRES                                                         \
+  " coalesce(sum(s.roots), 0)::bigint, coalesce(sum(s.roots_ingested), 0)::bigint," \
+  " coalesce(sum(s.files), 0)::bigint, coalesce(sum(s.documents), 0)::bigint,"      \
+  " coalesce(sum(s.containers), 0)::bigint, coalesce(sum(s.converted), 0)::bigint," \
+  " coalesce(sum(s.empty), 0)::bigint, coalesce(sum(s.errors), 0)::bigint,"         \
+  " coalesce(sum(s.bytes_in), 0)::bigint, coalesce(sum(s.weight), 0.0),"            \
   " coalesce(sum(s.progress), 0.0)"
-#define QUERN_JOB_TABLES                                  \
+#define QUERN_JOB_TABLES                                       \
   " FROM job AS j JOIN collection AS c ON c.id = j.collection" \
   " LEFT JOIN shard AS s ON s.job = j.id"
-constexpr Sql kLoadJob{
-    QUERN_JOB_COLUMNS QUERN_SUMS QUERN_JOB_TABLES " WHERE j.id = $1 GROUP BY j.id, c.name",
-    QUERN_JOB_COLUMNS QUERN_SUMS_POSTGRES QUERN_JOB_TABLES
-    " WHERE j.id = $1 GROUP BY j.id, c.name"};
-constexpr Sql kFindJob{
-    QUERN_JOB_COLUMNS QUERN_SUMS QUERN_JOB_TABLES " WHERE j.key = $1 GROUP BY j.id, c.name",
-    QUERN_JOB_COLUMNS QUERN_SUMS_POSTGRES QUERN_JOB_TABLES
-    " WHERE j.key = $1 GROUP BY j.id, c.name"};
-#define QUERN_JOBS_LISTED                                                            \
-  " WHERE ($1 = '' OR c.name = $1) AND ($2 = 0 OR j.id < $2) AND NOT j.deleting"     \
+constexpr Sql kLoadJob{QUERN_JOB_COLUMNS QUERN_SUMS QUERN_JOB_TABLES
+                       " WHERE j.id = $1 GROUP BY j.id, c.name",
+                       QUERN_JOB_COLUMNS QUERN_SUMS_POSTGRES QUERN_JOB_TABLES
+                       " WHERE j.id = $1 GROUP BY j.id, c.name"};
+constexpr Sql kFindJob{QUERN_JOB_COLUMNS QUERN_SUMS QUERN_JOB_TABLES
+                       " WHERE j.key = $1 GROUP BY j.id, c.name",
+                       QUERN_JOB_COLUMNS QUERN_SUMS_POSTGRES QUERN_JOB_TABLES
+                       " WHERE j.key = $1 GROUP BY j.id, c.name"};
+#define QUERN_JOBS_LISTED                                                        \
+  " WHERE ($1 = '' OR c.name = $1) AND ($2 = 0 OR j.id < $2) AND NOT j.deleting" \
   " GROUP BY j.id, c.name ORDER BY j.id DESC LIMIT $3"
 constexpr Sql kListJobs{QUERN_JOB_COLUMNS QUERN_SUMS QUERN_JOB_TABLES QUERN_JOBS_LISTED,
                         QUERN_JOB_COLUMNS QUERN_SUMS_POSTGRES QUERN_JOB_TABLES QUERN_JOBS_LISTED};
 
-#define QUERN_SHARD_COLUMNS                                                                     \
-  "SELECT s.partition, s.job, s.number, s.done, j.sealed, j.canceled, j.deleting, c.name,"      \
-  " s.roots, s.roots_ingested, s.files, s.documents, s.containers, s.converted, s.empty,"       \
-  " s.errors, s.bytes_in, s.weight, s.progress FROM shard AS s JOIN job AS j ON j.id = s.job"   \
+#define QUERN_SHARD_COLUMNS                                                                   \
+  "SELECT s.partition, s.job, s.number, s.done, j.sealed, j.canceled, j.deleting, c.name,"    \
+  " s.roots, s.roots_ingested, s.files, s.documents, s.containers, s.converted, s.empty,"     \
+  " s.errors, s.bytes_in, s.weight, s.progress FROM shard AS s JOIN job AS j ON j.id = s.job" \
   " JOIN collection AS c ON c.id = j.collection"
 constexpr Sql kLoadShard{QUERN_SHARD_COLUMNS " WHERE s.partition = $1",
                          QUERN_SHARD_COLUMNS " WHERE s.partition = ANY ($1)"};
 constexpr Sql kListShards{"SELECT partition FROM shard WHERE job = $1 ORDER BY number LIMIT 64"};
 
 // The sums of all jobs of a collection, whose number has no bound, but grows by people's doing.
-#define QUERN_LEDGER_TABLES                                                              \
-  " FROM collection AS c LEFT JOIN job AS j ON j.collection = c.id AND NOT j.deleting"   \
+#define QUERN_LEDGER_TABLES                                                            \
+  " FROM collection AS c LEFT JOIN job AS j ON j.collection = c.id AND NOT j.deleting" \
   " LEFT JOIN shard AS s ON s.job = j.id"
 #define QUERN_LEDGER_LISTED " WHERE c.name > $1 GROUP BY c.id, c.name ORDER BY c.name LIMIT $2"
 #define QUERN_LEDGER_NAMED " WHERE c.name = $1 GROUP BY c.id, c.name"
-constexpr Sql kLedger{"SELECT c.id, c.name," QUERN_SUMS QUERN_LEDGER_TABLES QUERN_LEDGER_LISTED,
-                      "SELECT c.id, c.name," QUERN_SUMS_POSTGRES QUERN_LEDGER_TABLES
-                          QUERN_LEDGER_LISTED};
-constexpr Sql kLedgerOf{"SELECT c.id, c.name," QUERN_SUMS QUERN_LEDGER_TABLES QUERN_LEDGER_NAMED,
-                        "SELECT c.id, c.name," QUERN_SUMS_POSTGRES QUERN_LEDGER_TABLES
-                            QUERN_LEDGER_NAMED};
-constexpr Sql kSkipped{"SELECT coalesce(sum(skipped), 0) FROM job WHERE collection = $1"
-                       " AND NOT deleting",
-                       "SELECT coalesce(sum(skipped), 0)::bigint FROM job WHERE collection = $1"
-                       " AND NOT deleting"};
+constexpr Sql kLedger{
+    "SELECT c.id, c.name," QUERN_SUMS QUERN_LEDGER_TABLES QUERN_LEDGER_LISTED,
+    "SELECT c.id, c.name," QUERN_SUMS_POSTGRES QUERN_LEDGER_TABLES QUERN_LEDGER_LISTED};
+constexpr Sql kLedgerOf{
+    "SELECT c.id, c.name," QUERN_SUMS QUERN_LEDGER_TABLES QUERN_LEDGER_NAMED,
+    "SELECT c.id, c.name," QUERN_SUMS_POSTGRES QUERN_LEDGER_TABLES QUERN_LEDGER_NAMED};
+constexpr Sql kSkipped{
+    "SELECT coalesce(sum(skipped), 0) FROM job WHERE collection = $1"
+    " AND NOT deleting",
+    "SELECT coalesce(sum(skipped), 0)::bigint FROM job WHERE collection = $1"
+    " AND NOT deleting"};
 constexpr Sql kInProgress{
     "SELECT count(*) FROM shard AS s JOIN job AS j ON j.id = s.job"
     " JOIN file AS f ON f.partition = s.partition AND +f.state < 4 WHERE j.collection = $1"
@@ -110,9 +112,9 @@ constexpr Sql kInProgress{
 
 Sums sums_of(const Row& row, std::size_t at) {
   Sums sums;
-  std::int64_t* const counts[] = {&sums.roots,      &sums.roots_ingested, &sums.files,
-                                  &sums.documents,  &sums.containers,     &sums.converted,
-                                  &sums.empty,      &sums.errors,         &sums.bytes_in};
+  std::int64_t* const counts[] = {&sums.roots,     &sums.roots_ingested, &sums.files,
+                                  &sums.documents, &sums.containers,     &sums.converted,
+                                  &sums.empty,     &sums.errors,         &sums.bytes_in};
   for (std::int64_t* count : counts) *count = row.get<std::int64_t>(at++);
   sums.weight = row.get<double>(at++);
   sums.progress = row.get<double>(at++);
@@ -166,9 +168,12 @@ Result<> validate_text(std::string_view what, std::string_view text, std::size_t
 
 std::string_view to_string(JobState state) {
   switch (state) {
-    case JobState::Running: return "running";
-    case JobState::Done: return "done";
-    case JobState::Canceled: return "canceled";
+    case JobState::Running:
+      return "running";
+    case JobState::Done:
+      return "done";
+    case JobState::Canceled:
+      return "canceled";
   }
   return "";
 }
@@ -182,9 +187,8 @@ double Job::progress() const {
 
 Result<> validate_collection_name(std::string_view name) {
   TRY(validate_text("the name of a collection", name, kCollectionBytesMax));
-  const bool control = std::any_of(name.begin(), name.end(), [](unsigned char c) {
-    return c < 0x20 || c == 0x7f;
-  });
+  const bool control =
+      std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
   if (name.empty() || control || name.find('/') != std::string_view::npos) {
     return Error{Errc::Invalid,
                  "the name of a collection is a line of text without '/', such as leak-2026"};
@@ -218,9 +222,8 @@ Result<Job> ensure_job(Tx& tx, const NewJob& job) {
     if (!known) return Error{Errc::Conflict, "somebody else is making that job"};
   }
   if (known->collection_name != job.collection || known->kind != job.kind) {
-    return Error{Errc::Conflict,
-                 fmt::format("key '{}' belongs to job {} of collection '{}'", job.key, known->id,
-                             known->collection_name)};
+    return Error{Errc::Conflict, fmt::format("key '{}' belongs to job {} of collection '{}'",
+                                             job.key, known->id, known->collection_name)};
   }
   return *std::move(known);
 }

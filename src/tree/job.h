@@ -1,8 +1,9 @@
 // Jobs: what a user asked for. A job brings root files into a collection; its shards, one partition
 // each, own them. And what people are told of a job: its sums and how far it is.
 //
-// Guarantee: a job that is asked for twice with one key is one job. It is done when it is sealed and
-// every root of every shard is ingested; the last shard to finish says so, in its own transaction.
+// Guarantee: a job that is asked for twice with one key is one job. It is done when it is sealed
+// and every root of every shard is ingested; the last shard to finish says so, in its own
+// transaction.
 //
 // Functions that take a Tx& run on the writer, or in a read where they only load.
 #pragma once
@@ -100,8 +101,8 @@ Result<bool> finish_shard(store::Tx& tx, ShardId shard);
 Result<Job> load_job(store::Tx& tx, JobId id);  // Missing
 Result<std::optional<Job>> find_job(store::Tx& tx, const std::string& key);
 struct JobFilter {
-  std::string collection;    // empty: all
-  std::int64_t before = 0;   // newest first, those with a smaller id; 0: from the newest
+  std::string collection;   // empty: all
+  std::int64_t before = 0;  // newest first, those with a smaller id; 0: from the newest
   std::size_t limit = 200;
 };
 Result<std::vector<Job>> list_jobs(store::Tx& tx, const JobFilter& filter);
@@ -111,7 +112,7 @@ struct ShardInfo {
   JobId job;
   std::int64_t number = 0;
   bool done = false;
-  bool sealed = false;    // of the job, as are the next
+  bool sealed = false;  // of the job, as are the next
   bool canceled = false;
   bool deleting = false;
   std::string collection;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/crash.h"
 #include "base/utf8.h"
 
@@ -13,6 +15,9 @@ using store::Tx;
 
 // A retry that was canceled leaves the error as it was; nobody needs more of them.
 constexpr int kRetriesMax = 1000;
+constexpr Sql kBegun{
+    "SELECT retry_of FROM job WHERE state = 1 AND NOT sealed AND kind = 'retry'"
+    " AND retry_of IS NOT NULL ORDER BY id LIMIT $1"};
 constexpr Sql kCollectionName{"SELECT name FROM collection WHERE id = $1"};
 
 Result<> expect_failed(const File& file) {
@@ -85,6 +90,13 @@ Result<Job> add_retry_root(Tx& tx, const RetryRoot& order) {
   TRY(std::move(added[0]));
   crash_point("tree.retry.added");
   return seal_job(tx, job.id, 0);
+}
+
+Result<std::vector<FileId>> list_begun_retries(Tx& tx, std::size_t limit) {
+  TRY_ASSIGN(const store::Rows rows, tx.query(kBegun, std::min(limit, kListMax)));
+  std::vector<FileId> files;
+  for (const store::Row row : rows) files.push_back(row.get<FileId>(0));
+  return files;
 }
 
 }  // namespace quern::tree

@@ -7,7 +7,9 @@
 // Functions run on the writer, or in a read where they only look.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "tree/child.h"
 #include "tree/file.h"
@@ -34,5 +36,8 @@ struct RetryRoot {
 // The root that inherits, and the seal behind it: the job is complete. Behind the shard's lock.
 // Missing where the file or its bytes went meanwhile.
 Result<Job> add_retry_root(store::Tx& tx, const RetryRoot& order);
+
+// Files whose retry was begun, and whose job has no root yet: somebody died in between.
+Result<std::vector<FileId>> list_begun_retries(store::Tx& tx, std::size_t limit);
 
 }  // namespace quern::tree

@@ -241,11 +241,13 @@ void Run::kill(Failure why) {
   if (ended_) return;
   const bool sent = pidfd_.is_open() && io::send_signal(pidfd_, SIGKILL).ok();
   // Not even forked, or not to be reached: all of it goes.
-  if (!sent) {
-    box_->gone_ = true;
-    const Result<> killed = box_->process_.kill(SIGKILL);
-    if (!killed.ok()) log_error("box.kill", {{"error", killed.error().message()}});
-  }
+  if (!sent) kill_zygote();
+}
+
+void Run::kill_zygote() {
+  box_->gone_ = true;
+  const Result<> killed = box_->process_.kill(SIGKILL);
+  if (!killed.ok()) log_error("box.kill", {{"error", killed.error().message()}});
 }
 
 void Run::absorb() {
@@ -272,11 +274,15 @@ void Run::take(const Received& received) {
 
 net::Task<RunEnd> Run::finish() {
   CHECK(box_ != nullptr);
-  const net::Instant deadline = net::in_ms(kEndMs);
+  net::Instant deadline = net::in_ms(kEndMs);
   for (absorb(); !ended_ && !box_->gone_; absorb()) {
-    if (co_await box_->readable_.wait(deadline) == net::WaitEnd::Notified) continue;
-    // It has closed its output and goes on: nobody waits for that.
-    if (net::in_ms(0) > deadline) kill({ErrorKind::Timeout, "it does not end"});
+    const bool told = co_await box_->readable_.wait(deadline) == net::WaitEnd::Notified;
+    if (told || net::in_ms(0) < deadline) continue;
+    // It has closed its output and goes on: nobody waits for that, and at last not for its zygote.
+    if (killed_for_) kill_zygote();
+    Failure late{ErrorKind::Timeout, "it does not end"};
+    kill(std::move(late));
+    deadline = net::in_ms(kEndMs);
   }
   box_ = nullptr;
   co_return judge(read_pipe(end_.get(), kEndBytesMax), read_pipe(note_.get(), kNoteBytesMax));

@@ -112,6 +112,7 @@ class Run {
   void absorb();
   void take(const Received& received);
   void look();
+  void kill_zygote();
   RunEnd judge(std::string end_text, std::string note) const;
 
   Box* box_;  // null once it has ended

@@ -25,6 +25,8 @@ namespace {
 
 // Nobody's: no file of this machine belongs to it.
 constexpr uid_t kNobody = 65534;
+// Between the signal that says so and the one that kills.
+constexpr std::uint64_t kCpuGraceSeconds = 5;
 constexpr int kNamespaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
 
 class Confiner {
@@ -127,11 +129,12 @@ class Confiner {
   bool namespaces_ = false;
 };
 
-void limit(int what, std::uint64_t amount) {
+// `grace` is how much more than that the system allows before it kills.
+void limit(int what, std::uint64_t amount, std::uint64_t grace = 0) {
   rlimit now{};
   ::getrlimit(static_cast<__rlimit_resource_t>(what), &now);
-  const rlim_t wanted = std::min<rlim_t>(amount, now.rlim_max);
-  const rlimit wanted_limit{wanted, wanted};
+  const rlimit wanted_limit{std::min<rlim_t>(amount, now.rlim_max),
+                            std::min<rlim_t>(amount + grace, now.rlim_max)};
   ::setrlimit(static_cast<__rlimit_resource_t>(what), &wanted_limit);
 }
 
@@ -175,7 +178,7 @@ void empty_scratch(const Confinement& confinement) {
 
 void limit_child(const RunOrder& order) {
   limit(RLIMIT_DATA, order.memory_bytes);
-  limit(RLIMIT_CPU, order.cpu_s);
+  limit(RLIMIT_CPU, order.cpu_s, kCpuGraceSeconds);
   limit(RLIMIT_FSIZE, order.scratch_bytes);
   limit(RLIMIT_NOFILE, order.open_files);
   limit(RLIMIT_NPROC, 0);  // whatever number of processes there is, one more is too many

@@ -244,6 +244,6 @@ void warm() {}
 int main(int argc, char** argv) {
   using namespace quern::worker;
   const Step steps[] = {{"Hostile", version, warm, run_hostile, 4},
-                        {"Guess", version, warm, run_guess, 64, true}};
+                        {"Guess", version, warm, run_guess, 64}};
   return worker_main(argc, argv, steps);
 }

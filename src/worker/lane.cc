@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kPollBytesMax = 64 * 1024 * 1024;
 constexpr std::size_t kMetadataBytesMax = 1024 * 1024;
 constexpr int kBoxFailuresMax = 3;
+constexpr std::int64_t kHeartbeatMsMax = 10'000;
 
 net::ClientOptions client_options(const BrokerOptions& options) {
   net::ClientOptions client;
@@ -31,6 +32,7 @@ BoxOptions box_options(const BrokerOptions& options, const Step& step) {
   box.program = options.program;
   box.step = step.name;
   box.limits = options.limits;
+  if (step.wall_ms_max > 0) box.limits.wall_ms = std::min(box.limits.wall_ms, step.wall_ms_max);
   box.look_ms = options.look_ms;
   return box;
 }
@@ -99,6 +101,7 @@ net::Task<Result<>> Lane::need_box() {
     auto started = co_await Box::start(loop_, box_options(options_, step_));
     if (started) {
       box_ = *std::move(started);
+      tell_confinement();
       break;
     }
     log_error("steps.box", {{"step", step_.name}, {"error", started.error().message()}});
@@ -107,6 +110,13 @@ net::Task<Result<>> Lane::need_box() {
   }
   box_failures_ = 0;
   co_return Result<>{};
+}
+
+// Once for each box: whoever runs this should know.
+void Lane::tell_confinement() const {
+  const std::string& json = box_->confinement();
+  const bool full = json.find(R"("missing":[])") != std::string::npos;
+  if (!full) log_warn("steps.box_is_not_full", {{"step", step_.name}, {"box", json}});
 }
 
 std::string Lane::poll_target() const {
@@ -158,7 +168,8 @@ net::Task<> Lane::run_one(HeldTask held) {
   held->slot = free_slot();
   const Result<> box = co_await need_box();
   if (!box.ok()) {
-    co_await tell_failure(held, Failure{ErrorKind::Internal, box.error().message()}, true);
+    Failure failure{ErrorKind::Internal, box.error().message()};
+    co_await tell_failure(held, std::move(failure), true);
     settle(held);
     co_return;
   }
@@ -204,7 +215,8 @@ net::Task<> Lane::begin(HeldTask held) {
   task.boundary = make_boundary();
   auto run = box_->run(task);
   if (!run) {
-    co_await tell_failure(held, Failure{ErrorKind::Internal, run.error().message()}, true);
+    Failure failure{ErrorKind::Internal, run.error().message()};
+    co_await tell_failure(held, std::move(failure), true);
     settle(held);
     co_return;
   }
@@ -255,6 +267,7 @@ net::Task<> Lane::touch(HeldTask held) {
   if (!place) co_return;
   net::Request request = net::get_request(place->target);
   request.method = net::Method::Head;
+  request.first_byte_ms = kHeartbeatMsMax;
   const auto answer = co_await place->line->fetch(authorized(std::move(request)), 0);
   if (!answer || answer->status != 404 || held->over) co_return;
   held->gone = true;

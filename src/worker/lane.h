@@ -57,6 +57,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
   net::Task<Result<>> serve();
   net::Task<Result<>> need_box();
   net::Task<Result<std::vector<LentTask>>> poll();
+  void tell_confinement() const;
   std::string poll_target() const;
   net::Task<> pause();
   net::Task<> run_all();
@@ -74,6 +75,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
   net::Task<> send_parts(HeldTask held, std::string boundary);
   net::Task<> tell_failure(HeldTask held, Failure failure, bool again);
   net::Task<> post(HeldTask held, std::string target_suffix, std::string json);
+  void tell_refusal(const Result<net::Response>& answer) const;
   net::Request authorized(net::Request request) const;
 
   // detecting.cc

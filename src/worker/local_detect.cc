@@ -35,10 +35,11 @@ net::Task<> detect_batch(Box* box, std::vector<LentFile> files, std::vector<int>
 
 net::Task<Result<std::vector<DetectedPath>>> detect_paths(net::Loop& loop,
                                                           std::vector<std::string> paths,
-                                                          Limits limits) {
+                                                          DetectOptions detect) {
   BoxOptions options;
   options.step = "Detect";
-  options.limits = limits;
+  options.program = detect.program;
+  options.limits = detect.limits;
   CO_TRY_ASSIGN(const std::unique_ptr<Box> box, co_await Box::start(loop, std::move(options)));
   std::vector<DetectedPath> found;
   for (std::size_t begin = 0; begin < paths.size(); begin += kBatch) {

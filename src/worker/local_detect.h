@@ -17,9 +17,14 @@ struct DetectedPath {
   std::string failure;  // "" where there is a type
 };
 
+struct DetectOptions {
+  std::string program = "/proc/self/exe";  // understands --box
+  Limits limits;
+};
+
 // In the order given.
 net::Task<Result<std::vector<DetectedPath>>> detect_paths(net::Loop& loop,
                                                           std::vector<std::string> paths,
-                                                          Limits limits);
+                                                          DetectOptions options);
 
 }  // namespace quern::worker

@@ -86,6 +86,7 @@ class ScriptedServer {
   std::vector<std::string> polls;
   std::vector<std::string> heads;
   std::vector<std::string> gets;
+  std::string authorization;  // of the last poll
   std::uint64_t bytes_read = 0;
   bool reads = true;  // bodies
   bool lends_files = false;
@@ -114,6 +115,8 @@ class ScriptedServer {
 
   net::Task<Result<>> lend_some(net::Exchange& exchange, std::string target) {
     polls.push_back(target);
+    const std::string* who = exchange.request().headers.find("Authorization");
+    authorization = who != nullptr ? *who : "";
     const net::Instant deadline = net::in_ms(hold_ms);
     while (waiting.empty() && net::in_ms(0) < deadline) {
       const net::WaitEnd end = co_await exchange.wait(changed_, deadline);

@@ -114,9 +114,7 @@ net::Task<> Lane::send_parts(HeldTask held, std::string boundary) {
     request.producer = [body](std::span<char> buffer) { return produce(body, buffer); };
     const auto answer =
         co_await place->line->fetch(authorized(std::move(request)), kAnswerBytesMax);
-    if (!answer && !body->cut()) {
-      log_warn("steps.send", {{"step", step_.name}, {"error", answer.error().message()}});
-    }
+    if (!body->cut()) tell_refusal(answer);
   }
   co_await throw_away(body);
   if (held->gone || !body->end->seen_by_box) co_return;
@@ -136,7 +134,16 @@ net::Task<> Lane::post(HeldTask held, std::string suffix, std::string json) {
   net::Request request =
       net::post_request(place->target + suffix, std::move(json), "application/json");
   const auto answer = co_await place->line->fetch(authorized(std::move(request)), kAnswerBytesMax);
-  if (!answer) log_warn("steps.send", {{"step", step_.name}, {"error", answer.error().message()}});
+  tell_refusal(answer);
+}
+
+// The server will lend the file again; 404 says that it has an end already.
+void Lane::tell_refusal(const Result<net::Response>& answer) const {
+  if (!answer) {
+    log_warn("steps.send", {{"step", step_.name}, {"error", answer.error().message()}});
+  } else if (answer->status >= 300 && answer->status != 404) {
+    log_warn("steps.refused", {{"step", step_.name}, {"status", answer->status}});
+  }
 }
 
 }  // namespace quern::worker

@@ -54,8 +54,7 @@ struct Step {
   void (*warm)();
   StepEnd (*run)(StepContext& context);
   int tasks_per_poll;
-  // Whether its output is lines "FILE TYPE" for {url}/types instead of parts.
-  bool answers_types = false;
+  std::int64_t wall_ms_max = 0;  // where it needs less than others; 0: as all
 };
 
 // The steps of quern-steps.

@@ -9,6 +9,8 @@
 namespace quern::worker {
 namespace {
 
+constexpr std::int64_t kWallMs = 60'000;
+
 magic_t cookie() {
   static magic_t made = [] {
     magic_t opened =
@@ -49,7 +51,7 @@ StepEnd run(StepContext& context) {
 }  // namespace
 
 Step detect_step() {
-  return {"Detect", version, warm, run, 64, true};
+  return {"Detect", version, warm, run, 64, kWallMs};
 }
 
 }  // namespace quern::worker

@@ -6,7 +6,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "worker/archive_maker.h"
+#include "worker/box.h"
 #include "worker/step_harness.h"
 #include "worker/steps.h"
 
@@ -66,6 +69,38 @@ void BM_Detect(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
 }
 BENCHMARK(BM_Detect);
+
+net::Task<std::size_t> run_boxed(Box* box, BoxTask task) {
+  auto run = box->run(task);
+  CHECK_OK(run);
+  std::string buffer(64 * 1024, '\0');
+  std::size_t all = 0;
+  for (;;) {
+    const std::size_t n = co_await (*run)->read(buffer);
+    if (n == 0) break;
+    all += n;
+  }
+  co_await (*run)->finish();
+  co_return all;
+}
+
+// Question: what does the box add? Expect: about a millisecond of wall time.
+void BM_BoxedText(benchmark::State& state) {
+  net::Loop loop;
+  BoxOptions options;
+  options.program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "quern-steps";
+  options.step = "Text";
+  auto box = loop.run_until(Box::start(loop, options));
+  CHECK_OK(box);
+  const std::string text = some_text(500);
+  const io::Descriptor file = *make_memory_file(text);
+  BoxTask task;
+  task.json = R"({"filename":"a.txt"})";
+  task.inputs = {file.get()};
+  task.boundary = "BOUNDARY";
+  for (auto _ : state) benchmark::DoNotOptimize(loop.run_until(run_boxed(box->get(), task)));
+}
+BENCHMARK(BM_BoxedText)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 }  // namespace quern::worker

@@ -167,7 +167,9 @@ int list(std::span<const Step> steps) {
 
 int detect(const Parsed& parsed) {
   net::Loop loop;
-  const auto found = loop.run_until(detect_paths(loop, parsed.detect, parsed.broker.limits));
+  DetectOptions options;
+  options.limits = parsed.broker.limits;
+  const auto found = loop.run_until(detect_paths(loop, parsed.detect, options));
   if (!found) {
     complain(found.error().message());
     return kExitFailed;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <future>
 #include <latch>
 #include <thread>
 
@@ -17,6 +18,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 constexpr std::size_t kLarge = kInlineBytesMax + 1;
 
@@ -322,6 +324,76 @@ TEST_P(BlobTest, BytesAreDurableBeforeTheyAreNamed) {
   release_holder(1);
   sweep_all();
   EXPECT_THAT(support::order_violations(recorder.operations()), IsEmpty());
+}
+
+// Finishes all at once, in the background.
+std::vector<Result<Put>> finish_together(BlobStore& store, std::vector<Spool> spools) {
+  std::vector<std::promise<Result<Put>>> promises(spools.size());
+  for (std::size_t i = 0; i < spools.size(); ++i) {
+    store.finish(std::move(spools[i]),
+                 [&promises, i](Result<Put> put) { promises[i].set_value(std::move(put)); });
+  }
+  std::vector<Result<Put>> puts;
+  for (auto& promise : promises) puts.push_back(promise.get_future().get());
+  return puts;
+}
+
+TEST_P(BlobTest, ManyThatFinishTogetherShareSyncs) {
+  constexpr std::size_t kSpools = 200;
+  put_and_hold(0, bytes_of(kLarge, 0));  // the session's folder is there
+  const io::FileRecorder recorder;
+  std::vector<Spool> spools;
+  for (std::size_t i = 1; i <= kSpools; ++i) {
+    spools.emplace_back(*blobs_);
+    ASSERT_TRUE(spools.back().write(bytes_of(i % 10 == 0 ? 10 : kLarge, i)).ok());
+  }
+  const std::vector<Result<Put>> puts = finish_together(*blobs_, std::move(spools));
+  EXPECT_THAT(support::order_violations(recorder.operations()), IsEmpty());
+  std::size_t syncs = 0;
+  for (const io::FileOperation& operation : recorder.operations()) {
+    syncs += operation.call == io::FileCall::SyncFolder ? 1 : 0;
+  }
+  EXPECT_LT(syncs, kSpools / 2);
+  for (std::size_t i = 1; i <= kSpools; ++i) {
+    ASSERT_TRUE(puts[i - 1].ok());
+    const auto key = static_cast<std::int64_t>(i);
+    CHECK_OK(writer_->run(store::LaneKey{}, [&](Tx& tx) { return hold(tx, key, *puts[i - 1]); }));
+  }
+  EXPECT_TRUE(contents(blob_of(33)) == bytes_of(kLarge, 33));
+  EXPECT_TRUE(contents(blob_of(40)) == bytes_of(10, 40));
+  EXPECT_THAT(*check_blobs(*blobs_), IsEmpty());
+}
+
+TEST_P(BlobTest, OneThatFailsAmongThemFailsAlone) {
+  put_and_hold(0, bytes_of(kLarge, 0));
+  for (const io::FileCall call : {io::FileCall::Write, io::FileCall::Fsync, io::FileCall::Rename}) {
+    std::vector<Spool> spools;
+    for (std::uint64_t i = 1; i <= 5; ++i) {
+      spools.emplace_back(*blobs_);
+      ASSERT_TRUE(spools.back().write(bytes_of(kLarge, i)).ok());
+    }
+    const io::ScopedFault fault({.call = call, .nth = 3, .error_number = ENOSPC});
+    const std::vector<Result<Put>> puts = finish_together(*blobs_, std::move(spools));
+    int failed = 0;
+    for (const Result<Put>& put : puts) {
+      if (put.ok()) continue;
+      EXPECT_EQ(put.error().kind(), Errc::Full);
+      ++failed;
+    }
+    EXPECT_EQ(failed, 1) << to_string(call);
+  }
+}
+
+TEST_P(BlobTest, WhatWasHandedOverIsFinishedBeforeTheStoreEnds) {
+  int finished = 0;
+  for (std::uint64_t i = 1; i <= 20; ++i) {
+    Spool spool(*blobs_);
+    ASSERT_TRUE(spool.write(bytes_of(kLarge, i)).ok());
+    blobs_->finish(std::move(spool), [&finished](const Result<Put>& put) { finished += put.ok(); });
+  }
+  blobs_.reset();
+  EXPECT_EQ(finished, 20);
+  EXPECT_THAT(files(), SizeIs(20));
 }
 
 // Every call to the disk fails once, and stays so (a full disk).

@@ -1,10 +1,10 @@
-// Goal: whatever the instant at which `quern add` is killed, the same command given again ends as if
-// nothing had happened: the same documents, errors and files, nothing twice, nothing left over.
+// Goal: whatever the instant at which `quern add` is killed, the same command given again ends as
+// if nothing had happened: the same documents, errors and files, nothing twice, nothing left over.
 // Method: the program is killed at each durable write and at each crash point (step.job.made,
 // step.shard.item_put, tree.roots.inserted, tree.children.inserted, tree.files.processed,
-// tree.ingested.counting, tree.shard.ended, tree.waiting.ended and those of the store, the blobs and
-// the queue) of its life. Its workers die with it. A worker is killed at every part that it sends
-// (worker.part.sent), while the server lives.
+// tree.ingested.counting, tree.shard.ended, tree.waiting.ended and those of the store, the blobs
+// and the queue) of its life. Its workers die with it. A worker is killed at every part that it
+// sends (worker.part.sent), while the server lives.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,10 +33,13 @@ constexpr char kEmpty[] =
 constexpr char kKey[] = "the-import";
 
 Environment environment_of(const World& world, const std::string& database) {
-  Environment environment{{"QUERN_DATA", (world.folder() / "data").string()},
-                          {"QUERN_LEASE", "1"},
-                          {"QUERN_SCAN", "50"}};
-  if (!database.empty()) environment.emplace_back("QUERN_DB", database);
+  Environment environment{{"QUERN_DATA", (world.folder() / "data").string()}};
+  if (database.empty()) return environment;
+  environment.emplace_back("QUERN_DB", database);
+  // Whoever comes next waits for the dead one's lease.
+  environment.emplace_back("QUERN_LEASE", "1");
+  environment.emplace_back("QUERN_SCAN", "50");
+  environment.emplace_back("QUERN_SHARDS", "2");
   return environment;
 }
 
@@ -70,13 +73,18 @@ Result<std::string> import_to_the_end(World& world, const std::string& sample,
 
 TEST(ImportSweepTest, EndsLikeTheCalmRunOnSqlite) {
   const NestedSample sample;
-  const SweepReport report = support::kill_sweep([&sample](World& world) {
-    return import_to_the_end(world, sample.path(), "");
-  });
+  const SweepReport report = support::kill_sweep(
+      [&sample](World& world) { return import_to_the_end(world, sample.path(), ""); });
   EXPECT_THAT(report.outcome, HasSubstr("unhandled"));
   EXPECT_THAT(report.outcome, HasSubstr(R"("clean":true)"));
   EXPECT_GT(report.writes, 20);
+  EXPECT_GT(report.kills, report.unreached * 4) << report.text();
   EXPECT_TRUE(report.failures.empty()) << report.text();
+  for (const char* point :
+       {"step.job.made", "step.shard.item_put", "tree.roots.inserted", "tree.children.inserted",
+        "tree.files.processed", "tree.ingested.counting", "tree.shard.ended"}) {
+    EXPECT_TRUE(report.visits_by_point.contains(point)) << point;
+  }
 }
 
 TEST(ImportSweepTest, EndsLikeTheCalmRunOnPostgres) {
@@ -84,7 +92,8 @@ TEST(ImportSweepTest, EndsLikeTheCalmRunOnPostgres) {
   support::Postgres& postgres = support::Postgres::shared();
   const std::string database = postgres.create_database();
   SweepOptions options;
-  options.visits_per_point_max = 2;
+  options.visits_per_point_max = 1;
+  options.pace_varies = true;
   const SweepReport report = support::kill_sweep(
       [&](World& world) -> Result<std::string> {
         postgres.run_sql(database, kEmpty);

@@ -21,8 +21,9 @@ void pack(const std::filesystem::path& folder, const std::string& format,
           const std::filesystem::path& into) {
   support::ProgramOptions options;
   options.program = "/usr/bin/bsdtar";
-  options.arguments = {"--format", format == "zip" ? "zip" : "ustar", "-cf", into.string(),
-                       "-C", folder.string(), "."};
+  options.arguments = {
+      "--format", format == "zip" ? "zip" : "ustar", "-cf", into.string(), "-C", folder.string(),
+      "."};
   if (format != "zip") options.arguments.insert(options.arguments.begin(), "-z");
   const Result<support::Ran> ran = support::run_program(options);
   CHECK_OK(ran);

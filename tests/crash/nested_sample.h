@@ -1,5 +1,5 @@
-// A small tree of files to import, made for a test: a zip in a tar.gz in a zip, texts, a member that
-// nobody handles, a text too long for a row.
+// A small tree of files to import, made for a test: a zip in a tar.gz in a zip, texts, a member
+// that nobody handles, a text too long for a row.
 #pragma once
 
 #include <filesystem>

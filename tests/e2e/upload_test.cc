@@ -2,6 +2,7 @@
 // them, or much memory. src/api/uploads_test.cc has the protocol's details.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <poll.h>
 
 #include "blob/digest.h"
 #include "e2e/http_fixture.h"
@@ -163,12 +164,15 @@ TEST_P(UploadTest, AClientThatIsKilledGoesOnBehindTheLastByteThatArrived) {
 }
 
 TEST_P(UploadTest, AServerThatIsStoppedKeepsWhatHadCome) {
-  const std::string bytes = some_bytes(2 * kMiB);
+  const std::string bytes = some_bytes(16 * kMiB);
   const std::string upload = begin(bytes.size());
   const auto peer = begin_patch(upload, 0, bytes.size(), bytes.substr(0, kMiB));
   ASSERT_TRUE(server_->signal(SIGTERM).ok());
-  // More comes while it stops; at the next full buffer it says so.
-  peer->send_some(bytes.substr(kMiB, kMiB / 2));
+  // More comes while it stops; once a buffer is full it says so.
+  pollfd answer{peer->fd(), POLLIN, 0};
+  for (std::size_t at = kMiB; at < 15 * kMiB && ::poll(&answer, 1, 20) == 0; at += kMiB / 16) {
+    peer->send_some(bytes.substr(at, kMiB / 16));
+  }
   EXPECT_THAT(peer->read_to_end(), HasSubstr("503"));
   ASSERT_TRUE(server_->wait()->exited_with(0));
   serve(folder_, server_, address_);

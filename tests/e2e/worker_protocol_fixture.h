@@ -23,10 +23,9 @@ class WorkerProtocolTest : public ServedTest {
   void SetUp() override {}
 
   void serve(support::Environment more = {}) {
-    settings_ = {{"QUERN_STEPS", "none"},
-                 {"QUERN_POLL_HOLD", "300"},
-                 {"QUERN_TASK_IDLE", "600000"},
-                 {"QUERN_FREE_MIN", "0"}};
+    settings_ = {{"QUERN_STEPS", "none"}, {"QUERN_POLL_HOLD", "300"}, {"QUERN_TASK_IDLE", "600000"},
+                 {"QUERN_LEASE", "1"},  // a dead server's shards are taken over soon
+                 {"QUERN_SCAN", "50"},    {"QUERN_FREE_MIN", "0"}};
     for (auto& setting : more) settings_.push_back(std::move(setting));
     start();
   }
@@ -139,7 +138,8 @@ class WorkerProtocolTest : public ServedTest {
   bool becomes_polled(std::string_view step, std::int64_t polls) {
     const auto give_up = std::chrono::steady_clock::now() + support::kProgramPatience;
     while (std::chrono::steady_clock::now() < give_up) {
-      for (const auto& item : get_json("/api/v1/steps").at("items").as_array()) {
+      const boost::json::object steps = get_json("/api/v1/steps");
+      for (const auto& item : steps.at("items").as_array()) {
         const std::int64_t held = item.at("workers").as_int64() - item.at("running").as_int64();
         if (item.at("step").as_string() == step && held == polls) return true;
       }

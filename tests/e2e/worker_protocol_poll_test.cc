@@ -112,7 +112,8 @@ TEST_P(WorkerProtocolTest, Wire03_TheBlobIsReadWhileThePostIsWritten) {
   Multipart body(Style::Archive);
   post.chunk(body.child(0, "echo.zip/echo", "application/zip").cut_part("0.blob", "").take());
   net::RawPeer blob(endpoint_);
-  blob.send(fmt::format("GET {}/blob HTTP/1.1\r\nHost: x\r\n\r\n", task.path()));
+  blob.send(
+      fmt::format("GET {}/blob HTTP/1.1\r\nHost: {}\r\n\r\n", task.path(), endpoint_.to_string()));
   const std::string head = blob.read_until("\r\n\r\n");
   EXPECT_NE(head.find(fmt::format("Content-Length: {}", kBytes)), std::string::npos) << head;
   for (std::size_t left = kBytes; left > 0;) {

@@ -262,6 +262,13 @@ class Sweep {
 
   std::string judge(const Kill& kill, const World& world, const CrashLog& log,
                     const Result<std::string>& outcome) {
+    if (options_.pace_varies && !was_killed(world)) {
+      {
+        const std::scoped_lock lock(mutex_);
+        ++report_.unreached;
+      }
+      return compare(outcome);
+    }
     if (!was_killed(world)) return "it was never reached";
     // The scenario itself may kill; only the log tells that the death was the ordered one.
     if (kill.write > 0) {
@@ -277,6 +284,10 @@ class Sweep {
       const std::scoped_lock lock(mutex_);
       ++report_.kills;
     }
+    return compare(outcome);
+  }
+
+  std::string compare(const Result<std::string>& outcome) const {
     if (!outcome.ok()) return outcome.error().message();
     if (*outcome != report_.outcome) return difference(report_.outcome, *outcome);
     return {};
@@ -333,6 +344,7 @@ std::string SweepReport::text() const {
       "{} durable writes ({}); crash points: {}; {} kills", writes, counts_text(writes_by_kind),
       visits_by_point.empty() ? "none" : counts_text(visits_by_point), kills);
   if (visits_left_out > 0) text += fmt::format("; {} visits left out", visits_left_out);
+  if (unreached > 0) text += fmt::format("; {} instants were not come to", unreached);
   if (renumbered > 0) text += fmt::format("; {} runs numbered another kind", renumbered);
   text += fmt::format("; {} failures\n", failures.size());
   for (const std::string& failure : failures) text += "  " + failure + "\n";

@@ -75,6 +75,10 @@ struct SweepOptions {
   // itself.
   int armed_start = 1;
   int visits_per_point_max = kVisitsPerPointMax;
+  // A program whose threads and children set the pace writes a little more in one run than in the
+  // next. Instants that a run did not come to are then counted (report.unreached), and their
+  // outcomes compared like all others.
+  bool pace_varies = false;
   std::size_t failures_max = kSweepFailuresMax;
 };
 
@@ -85,6 +89,7 @@ struct SweepReport {
   std::map<std::string, int> visits_by_point;
   int kills = 0;            // that hit
   int visits_left_out = 0;  // beyond visits_per_point_max
+  int unreached = 0;        // where the pace varies: instants that a run did not come to
   int renumbered = 0;       // runs in which write k was of another kind than in the calm one
   std::vector<std::string> failures;
 

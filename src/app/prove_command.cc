@@ -273,9 +273,11 @@ Result<> tell(const Command& command, const Report& report) {
           ? std::string("each of them")
           : fmt::format("{} of them, evenly spread ({:.0f} %){}", report.tried, coverage * 100,
                         report.out_of_time ? ", then time was up" : "");
-  TRY(print_line(
-      fmt::format("killed before {}; {} imports died there, the others had less to write", which,
-                  report.died)));
+  TRY(print_line(fmt::format("killed before {}", which)));
+  if (report.died < report.tried) {
+    TRY(print_line(fmt::format("{} of these imports had less to write and lived",
+                               report.tried - report.died)));
+  }
   return print_line(equal ? "documents, errors and files are the same every time, and every check "
                             "is clean"
                           : fmt::format("{} runs differ", report.failures.size()));

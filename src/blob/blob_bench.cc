@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <future>
 #include <random>
 
 #include "blob/blob.h"
@@ -53,6 +54,19 @@ class BenchStore {
     CHECK_OK(spool.write(bytes));
     return *spool.finish();
   }
+  // All that wait share syncs.
+  std::vector<Put> put_together(std::int64_t count, std::size_t bytes) {
+    std::vector<std::promise<Put>> promises(static_cast<std::size_t>(count));
+    for (std::promise<Put>& promise : promises) {
+      Spool spool(*store_);
+      CHECK_OK(spool.write(random_bytes(bytes)));
+      store_->finish(std::move(spool),
+                     [&](Result<Put> put) { promise.set_value(*std::move(put)); });
+    }
+    std::vector<Put> puts;
+    for (std::promise<Put>& promise : promises) puts.push_back(promise.get_future().get());
+    return puts;
+  }
   std::vector<Stored> store(const std::vector<Put>& puts) {
     std::vector<const Put*> all;
     for (const Put& put : puts) all.push_back(&put);
@@ -89,6 +103,22 @@ BENCHMARK(BM_PutAndStore)
     ->Args({1000, 100})
     ->Args({16'000, 100})
     ->Args({40'000, 1})
+    ->Args({40'000, 100})
+    ->UseRealTime();
+
+void BM_PutTogetherAndStore(benchmark::State& state) {
+  BenchStore bench;
+  const std::int64_t batch = state.range(1);
+  for (auto _ : state) {
+    const auto puts = bench.put_together(batch, static_cast<std::size_t>(state.range(0)));
+    benchmark::DoNotOptimize(bench.store(puts));
+  }
+  state.SetItemsProcessed(state.iterations() * batch);
+  state.SetBytesProcessed(state.iterations() * batch * state.range(0));
+}
+BENCHMARK(BM_PutTogetherAndStore)
+    ->ArgNames({"bytes", "batch"})
+    ->Args({40'000, 10})
     ->Args({40'000, 100})
     ->UseRealTime();
 

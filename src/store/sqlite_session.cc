@@ -113,11 +113,12 @@ Result<> SqliteSession::configure(Access access) {
              "PRAGMA cell_size_check = ON;"
              "PRAGMA temp_store = MEMORY;"
              "PRAGMA busy_timeout = 1000;"
-             "PRAGMA cache_size = -8000;"
+             "PRAGMA cache_size = -6000;"
              "PRAGMA wal_autocheckpoint = 2000;"
              "PRAGMA journal_size_limit = 67108864;"));
   if (access == Access::Read) {
-    TRY(script("PRAGMA query_only = ON"));
+    // A page cache each: small, so that memory is soon what it will be for ever.
+    TRY(script("PRAGMA query_only = ON; PRAGMA cache_size = -2000"));
     // A reader that stays would keep the log from being checkpointed.
     sqlite3_progress_handler(
         database_, kProgressStep,

@@ -144,6 +144,15 @@ int serve(Parsed& parsed) {
   return kExitFailed;
 }
 
+// What is known of the steps, as it comes in.
+struct Descriptions {
+  explicit Descriptions(net::Loop& loop) : changed(loop) {}
+
+  net::Event changed;
+  std::vector<std::optional<Result<std::string>>> lines;
+  std::size_t left = 0;
+};
+
 net::Task<Result<std::string>> describe(net::Loop* loop, const Step* step) {
   BoxOptions options;
   options.step = step->name;
@@ -152,15 +161,33 @@ net::Task<Result<std::string>> describe(net::Loop* loop, const Step* step) {
                         json_escaped(step->version()), box->confinement());
 }
 
+net::Task<> describe_one(net::Loop* loop, const Step* step, Descriptions* all, std::size_t at) {
+  all->lines[at].emplace(co_await describe(loop, step));
+  --all->left;
+  all->changed.notify_all();
+}
+
+net::Task<bool> await_all(Descriptions* all) {
+  while (all->left > 0) co_await all->changed.wait();
+  co_return true;
+}
+
+// All boxes at once: whoever asks is waiting.
 int list(std::span<const Step> steps) {
   net::Loop loop;
-  for (const Step& step : steps) {
-    const auto line = loop.run_until(describe(&loop, &step));
-    if (!line) {
-      complain(line.error().message());
+  Descriptions all(loop);
+  all.lines.resize(steps.size());
+  all.left = steps.size();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    loop.spawn("steps.list", describe_one(&loop, &steps[i], &all, i));
+  }
+  loop.run_until(await_all(&all));
+  for (const auto& line : all.lines) {
+    if (!line->ok()) {
+      complain(line->error().message());
       return kExitFailed;
     }
-    if (!print(*line)) return kExitFailed;
+    if (!print(**line)) return kExitFailed;
   }
   return kExitDone;
 }

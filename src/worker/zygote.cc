@@ -1,5 +1,6 @@
 #include "worker/zygote.h"
 
+#include <fmt/format.h>
 #include <locale.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>

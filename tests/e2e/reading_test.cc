@@ -36,6 +36,21 @@ class ReadingTest : public WorkerProtocolTest {
   boost::json::object ledger(const std::string& name = "default") {
     return get_json("/api/v1/collections/" + name);
   }
+  void restart_with_crash(const std::string& order) {
+    settings_.emplace_back("QUERN_CRASH", order);
+    kill_and_restart();
+    settings_.pop_back();
+  }
+  // The server dies before it answers.
+  void expect_death_of(net::Method method, const std::string& target) {
+    net::Request request;
+    request.method = method;
+    request.target = target;
+    request.repeat = net::Repeat::Never;
+    net::Client client(loop_, endpoint_, {});
+    EXPECT_FALSE(loop_.run_until(client.fetch(request, 65536)).ok());
+    ASSERT_TRUE(server_->wait().ok());
+  }
   // Whether nobody has anything to do any more.
   bool becomes_idle(std::string_view step) {
     const auto give_up = std::chrono::steady_clock::now() + support::kProgramPatience;
@@ -238,20 +253,14 @@ TEST_P(ReadingTest, ADeletionThatWasKilledGoesOnWithTheNextServer) {
   WorkerPeer first = worker();
   convert_texts(first);
   ASSERT_TRUE(finishes(job));
-  for (const char* point : {"point:api.removal.partitions_gone", "point:tree.files.removed",
-                            "point:tree.job.removed"}) {
-    settings_.emplace_back("QUERN_CRASH", point);
-    kill_and_restart();
-    settings_.pop_back();
-    // Whoever goes on with it dies of it too, once for each point.
-    if (std::string_view(point).ends_with("gone")) {
-      net::Request request;
-      request.method = net::Method::Delete;
-      request.target = at("/api/v1/jobs/{}", job);
-      net::Client client(loop_, endpoint_, {});
-      EXPECT_FALSE(loop_.run_until(client.fetch(request, 4096)).ok());
-    }
-    ASSERT_TRUE(server_->wait().ok());
+  restart_with_crash("point:api.removal.partitions_gone");
+  expect_death_of(net::Method::Delete, at("/api/v1/jobs/{}", job));
+  // Whoever goes on with it dies of it too, at another instant.
+  for (const char* point : {"point:tree.files.removed", "point:tree.job.removed"}) {
+    support::Environment armed = settings_;
+    armed.emplace_back("QUERN_CRASH", point);
+    server_ = folder_.start({"serve", "--listen", "127.0.0.1:0"}, armed);
+    ASSERT_TRUE(server_->wait().ok()) << point;
   }
   kill_and_restart();
   const auto give_up = std::chrono::steady_clock::now() + support::kProgramPatience;
@@ -260,6 +269,39 @@ TEST_P(ReadingTest, ADeletionThatWasKilledGoesOnWithTheNextServer) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   EXPECT_EQ(get("/api/v1/files").status, 200);
+  expect_clean();
+}
+
+TEST_P(ReadingTest, ARetryThatWasKilledGoesOnWithTheNextServer) {
+  serve();
+  for (const std::string point : {"step.job.made", "tree.retry.added"}) {
+    const Added failed = make_error(point + ".txt", "locked");
+    restart_with_crash("point:" + point);
+    expect_death_of(net::Method::Post, at("/api/v1/files/{}/retry", failed.file));
+    kill_and_restart();
+    WorkerPeer peer = worker();
+    convert_one(peer);  // nobody asked again
+    const auto jobs = get_json("/api/v1/jobs?limit=1").at("items").as_array();
+    EXPECT_TRUE(finishes(jobs.at(0).at("job").as_int64()));
+    EXPECT_TRUE(errors(failed.job).empty());
+  }
+  expect_clean();
+}
+
+TEST_P(ReadingTest, ACancelThatWasKilledEndsWithTheNextServer) {
+  serve();
+  const std::int64_t job = add_many({"a.txt", "b.txt", "c.txt"}, "text/plain");
+  restart_with_crash("point:tree.waiting.ended");
+  // It is durable before anything else happens; so the answer may come or not.
+  net::Request request;
+  request.method = net::Method::Post;
+  request.target = at("/api/v1/jobs/{}/cancel", job);
+  net::Client client(loop_, endpoint_, {});
+  (void)loop_.run_until(client.fetch(request, 65536));
+  ASSERT_TRUE(server_->wait().ok());
+  kill_and_restart();
+  EXPECT_TRUE(becomes(at("/api/v1/jobs/{}", job), "state", "canceled"));
+  EXPECT_EQ(errors(job).size(), 3u);
   expect_clean();
 }
 

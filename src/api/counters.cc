@@ -10,8 +10,6 @@
 #include "api/service.h"
 #include "counter/counter.h"
 #include "io/file.h"
-#include "queue/check.h"
-#include "tree/check.h"
 
 namespace quern::api {
 namespace {
@@ -133,27 +131,6 @@ net::Task<Result<>> get_snapshot(PartsPtr parts, Call call) {
   co_return co_await call.exchange.respond_content(source, std::move(content));
 }
 
-net::Task<Result<>> check(PartsPtr parts, Call call) {
-  auto verify = [parts]() -> Result<std::vector<std::string>> {
-    TRY_ASSIGN(std::vector<std::string> problems, counter::check_counters(stores_of(*parts)));
-    const auto add = [&problems](const std::vector<std::string>& more) {
-      problems.insert(problems.end(), more.begin(), more.end());
-    };
-    TRY_ASSIGN(const std::vector<std::string> of_queue, queue::check_queue(parts->readers));
-    add(of_queue);
-    TRY_ASSIGN(const std::vector<std::string> of_tree, tree::check_tree(parts->readers));
-    add(of_tree);
-    TRY_ASSIGN(const std::vector<std::string> of_blobs, blob::check_blobs(parts->blobs));
-    add(of_blobs);
-    return problems;
-  };
-  CO_TRY_ASSIGN(const std::vector<std::string> problems,
-                co_await offload(parts->loop, parts->pool, std::move(verify)));
-  const json::object answer{{"clean", problems.empty()},
-                            {"problems", json::array(problems.begin(), problems.end())}};
-  co_return co_await call.exchange.respond(net::json_response(200, json::serialize(answer)));
-}
-
 }  // namespace
 
 void add_counter_routes(Router& router, PartsPtr parts) {
@@ -171,8 +148,6 @@ void add_counter_routes(Router& router, PartsPtr parts) {
               bound(get_snapshot)});
   router.add({Method::Post, "/api/v1/counters/{name}/snapshot",
               "Writes the counter's value to a file of its own.", bound(take_snapshot)});
-  router.add({Method::Get, "/api/v1/check", "Verifies every invariant; names what is wrong.",
-              bound(check)});
 }
 
 }  // namespace quern::api

@@ -13,6 +13,7 @@ std::shared_ptr<const Router> make_router(std::shared_ptr<const Parts> parts, Ho
   auto router = std::make_shared<Router>(rule);
   add_health_routes(*router, parts);
   add_counter_routes(*router, parts);
+  add_check_routes(*router, parts);
   add_partition_routes(*router, parts);
   add_item_routes(*router, parts);
   add_queue_routes(*router, parts);

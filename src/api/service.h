@@ -51,6 +51,7 @@ struct Parts {
 std::shared_ptr<const Router> make_router(std::shared_ptr<const Parts> parts, HostRule rule);
 
 void add_counter_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_check_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_health_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_partition_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_item_routes(Router& router, std::shared_ptr<const Parts> parts);

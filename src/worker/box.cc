@@ -195,7 +195,7 @@ Run::Run(Box& box, Pipes pipes, std::uint64_t input_bytes)
       output_(std::move(pipes.output.read_end)),
       end_(std::move(pipes.end.read_end)),
       note_(std::move(pipes.note.read_end)),
-      readable_(box.loop_, output_.get()),
+      readable_(std::make_unique<net::Readable>(box.loop_, output_.get())),
       watch_(box.options_.limits, input_bytes, std::chrono::steady_clock::now()),
       began_(std::chrono::steady_clock::now()) {}
 
@@ -209,7 +209,7 @@ net::Task<std::size_t> Run::read(std::span<char> buffer) {
     if (errno == EINTR) continue;
     CHECK(errno == EAGAIN);
     reading_ = true;
-    co_await readable_.wait();
+    co_await readable_->wait();
     reading_ = false;
   }
 }
@@ -285,7 +285,16 @@ net::Task<RunEnd> Run::finish() {
     deadline = net::in_ms(kEndMs);
   }
   box_ = nullptr;
-  co_return judge(read_pipe(end_.get(), kEndBytesMax), read_pipe(note_.get(), kNoteBytesMax));
+  RunEnd end = judge(read_pipe(end_.get(), kEndBytesMax), read_pipe(note_.get(), kNoteBytesMax));
+  close();
+  co_return end;
+}
+
+// The object itself lives until its watch has noticed: of many short runs, that would be too many
+// descriptors.
+void Run::close() {
+  readable_.reset();
+  for (io::Descriptor* descriptor : {&output_, &end_, &note_, &pidfd_}) descriptor->close();
 }
 
 RunEnd Run::judge(std::string end_text, std::string note) const {

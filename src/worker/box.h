@@ -113,6 +113,7 @@ class Run {
   void take(const Received& received);
   void look();
   void kill_zygote();
+  void close();
   RunEnd judge(std::string end_text, std::string note) const;
 
   Box* box_;  // null once it has ended
@@ -120,7 +121,7 @@ class Run {
   io::Descriptor output_;
   io::Descriptor end_;
   io::Descriptor note_;
-  net::Readable readable_;
+  std::unique_ptr<net::Readable> readable_;  // of output_, and goes before it
   Watch watch_;
   std::chrono::steady_clock::time_point began_;
   pid_t pid_ = 0;

@@ -77,6 +77,10 @@ net::Task<RunEnd> Lane::detect_some(HeldTask held, DetectState& state,
   for (const LentFile* file : files) {
     const InputOptions options{options_.temp_folder, true};
     auto input = co_await open_input(lines_, file->blob, options);
+    if (!input && input.error().kind() == Errc::Missing) {
+      held->gone = true;
+      co_return end;
+    }
     if (!input) {
       state.failed.emplace(file->file, Failure{ErrorKind::Fetch, input.error().message()});
       continue;

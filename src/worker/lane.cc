@@ -168,8 +168,6 @@ net::Task<> Lane::run_one(HeldTask held) {
   held->slot = free_slot();
   const Result<> box = co_await need_box();
   if (!box.ok()) {
-    Failure failure{ErrorKind::Internal, box.error().message()};
-    co_await tell_failure(held, std::move(failure), true);
     settle(held);
     co_return;
   }
@@ -202,10 +200,7 @@ net::Task<> Lane::begin(HeldTask held) {
   if (json) input = co_await open_input(lines_, held->task.blob, options);
   if (!json) input = json.error();
   if (!input) {
-    const bool over = input.error().kind() == Errc::Missing;
-    Failure failure{ErrorKind::Fetch, input.error().message()};
-    if (!over) co_await tell_failure(held, std::move(failure), true);
-    settle(held);
+    co_await give_up(held, input.error());
     co_return;
   }
   BoxTask task;
@@ -215,15 +210,26 @@ net::Task<> Lane::begin(HeldTask held) {
   task.boundary = make_boundary();
   auto run = box_->run(task);
   if (!run) {
-    Failure failure{ErrorKind::Internal, run.error().message()};
-    co_await tell_failure(held, std::move(failure), true);
-    settle(held);
+    co_await give_up(held, run.error());
     co_return;
   }
   held->run = *std::move(run);
   ++coroutines_;
   loop_.spawn("steps.send", send(shared_from_this(), held, std::move(task.boundary)));
   while (!held->box_free) co_await changed_.wait();
+}
+
+// What is wrong with this machine or the way to the server is no fault of the file: nothing is
+// told, and it is lent again. Only bytes that are not those that the task named are its own.
+net::Task<> Lane::give_up(HeldTask held, Error why) {
+  if (why.kind() == Errc::Corrupt) {
+    Failure failure{ErrorKind::Fetch, why.message()};
+    co_await tell_failure(held, std::move(failure), true);
+  } else if (why.kind() != Errc::Missing) {
+    log_warn("steps.dropped", {{"step", step_.name}, {"error", why.message()}});
+  }
+  settle(held);
+  if (is_retryable(why.kind()) || why.kind() == Errc::Full) co_await pause();
 }
 
 void Lane::settle(const HeldTask& held) {

@@ -66,6 +66,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
   net::Task<Result<std::string>> task_json(HeldTask held);
   net::Task<> touch(HeldTask held);
   void drop_waiting();
+  net::Task<> give_up(HeldTask held, Error why);
   void settle(const HeldTask& held);
   int free_slot() const;
   int answers_awaited() const;

@@ -44,7 +44,7 @@ class WorkerLossTest : public WorkerProtocolTest {
   void expect_no_orphans() {
     // Servers that share a PostgreSQL cannot know that one of them is dead before its session has
     // expired, which takes minutes: tests/conformance/blob_session_test.cc moves the time.
-    if (GetParam() == store::StoreKind::Postgres) return expect_clean();
+    if (GetParam() == Store::Postgres) return expect_clean();
     const auto give_up = std::chrono::steady_clock::now() + support::kProgramPatience;
     while (blob_files() != calm_blobs_ && std::chrono::steady_clock::now() < give_up) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -262,29 +262,30 @@ class Sweep {
 
   std::string judge(const Kill& kill, const World& world, const CrashLog& log,
                     const Result<std::string>& outcome) {
-    if (options_.pace_varies && !was_killed(world)) {
-      {
-        const std::scoped_lock lock(mutex_);
-        ++report_.unreached;
-      }
+    if (!was_reached(kill, world, log)) {
+      if (!options_.pace_varies) return "it was never reached";
+      const std::scoped_lock lock(mutex_);
+      ++report_.unreached;
       return compare(outcome);
     }
-    if (!was_killed(world)) return "it was never reached";
-    // The scenario itself may kill; only the log tells that the death was the ordered one.
     if (kill.write > 0) {
-      // Killed after its end, another thread's write may have begun meanwhile.
-      if (static_cast<int>(log.writes.size()) < kill.write) return "it was never reached";
       const std::scoped_lock lock(mutex_);
       if (log.writes[kill.write - 1].kind != kill.kind) ++report_.renumbered;
-    } else {
-      const auto visits = log.visits.find(kill.point);
-      if (visits == log.visits.end() || visits->second != kill.visit) return "it was never reached";
     }
     {
       const std::scoped_lock lock(mutex_);
       ++report_.kills;
     }
     return compare(outcome);
+  }
+
+  // The scenario itself may kill; only the log tells that the death was the ordered one.
+  bool was_reached(const Kill& kill, const World& world, const CrashLog& log) const {
+    if (!was_killed(world)) return false;
+    // Killed after its end, another thread's write may have begun meanwhile.
+    if (kill.write > 0) return static_cast<int>(log.writes.size()) >= kill.write;
+    const auto visits = log.visits.find(kill.point);
+    return visits != log.visits.end() && visits->second == kill.visit;
   }
 
   std::string compare(const Result<std::string>& outcome) const {

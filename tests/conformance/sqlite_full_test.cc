@@ -8,13 +8,13 @@ namespace {
 class SqliteFullTest : public StoreTest {
  protected:
   // Room for some small notes and not for a large one.
-  void open_small() { open({}, {.sqlite_page_count_max = 60}); }
+  void open_small() { ASSERT_NO_FATAL_FAILURE(open({}, {.sqlite_page_count_max = 120})); }
   static std::string large() { return std::string(1'000'000, 'x'); }
   static constexpr Sql kDelete{"DELETE FROM note WHERE key <= $1"};
 };
 
 TEST_P(SqliteFullTest, AnOperationThatDoesNotFitFailsAloneAmongClosures) {
-  open_small();
+  ASSERT_NO_FATAL_FAILURE(open_small());
   std::vector<std::future<Result<std::int64_t>>> answers;
   {
     HeldLane held(writer_->lane({}));
@@ -31,7 +31,7 @@ TEST_P(SqliteFullTest, AnOperationThatDoesNotFitFailsAloneAmongClosures) {
 }
 
 TEST_P(SqliteFullTest, AnOperationThatDoesNotFitFailsAloneInABulk) {
-  open_small();
+  ASSERT_NO_FATAL_FAILURE(open_small());
   std::vector<std::future<Result<std::int64_t>>> answers;
   {
     HeldLane held(writer_->lane({}));
@@ -45,7 +45,7 @@ TEST_P(SqliteFullTest, AnOperationThatDoesNotFitFailsAloneInABulk) {
 }
 
 TEST_P(SqliteFullTest, WhenNothingFitsAnyMoreDeletingMakesRoomAgain) {
-  open_small();
+  ASSERT_NO_FATAL_FAILURE(open_small());
   int stored = 0;
   while (writer_->run({}, AddNote{stored + 1, std::string(3000, 'x')}).ok()) ++stored;
   ASSERT_GT(stored, 3);

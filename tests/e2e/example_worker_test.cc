@@ -40,8 +40,8 @@ TEST_P(ExampleWorkerTest, TurnsAFileIntoAChildThatBecomesADocument) {
   EXPECT_EQ(errors.at("items").as_array()[0].at("message").as_string(), "the file is empty");
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, ExampleWorkerTest,
-                         testing::Values(Store::Sqlite, Store::Postgres), name_of);
+INSTANTIATE_TEST_SUITE_P(Stores, ExampleWorkerTest, testing::Values(Store::Sqlite, Store::Postgres),
+                         name_of);
 
 }  // namespace
 }  // namespace quern::e2e

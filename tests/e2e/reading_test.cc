@@ -325,7 +325,6 @@ TEST_P(ReadingTest, TheLedgerCountsEachFileOnce) {
 }
 
 TEST_P(ReadingTest, TheCheckFindsBytesThatChangedOnTheDisk) {
-  if (GetParam() == Store::Postgres) GTEST_SKIP() << "the same folder";
   serve();
   add("large.txt", std::string(100'000, 'x'), "text/plain");
   expect_clean();

@@ -1,6 +1,7 @@
 #include "app/cli.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
@@ -155,6 +156,9 @@ int run_parsed(const CLI::App& app, const Parsed& parsed) {
 
 int run_command_line(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
+  // One heap for all threads: with one each, what they free stays theirs, and imports of 20,000
+  // files one after the other took 20, 28, 32 and 33 MiB instead of 19, 19, 19 and 19.
+  ::mallopt(M_ARENA_MAX, 1);
   const Result<> armed = arm_crash_from_environment();
   if (!armed.ok()) return report(armed.error(), false, kExitUsage);
 

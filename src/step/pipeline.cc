@@ -203,7 +203,16 @@ net::Task<> Pipeline::Core::look_at_flags() {
   const Result<std::vector<tree::ShardInfo>> infos =
       co_await queue::read(parts_.loop, parts_.readers, std::move(load));
   if (!infos.ok()) co_return;  // the next look will do
-  for (const tree::ShardInfo& info : *infos) adopt_flags(info);
+  std::set<tree::ShardId> there;
+  for (const tree::ShardInfo& info : *infos) {
+    there.insert(info.id);
+    adopt_flags(info);
+  }
+  for (const tree::ShardId id : ids) {
+    const auto found = shards_.find(id);
+    if (found == shards_.end() || there.contains(id)) continue;
+    lose(ShardPtr(found->second), Error{Errc::Missing, "its job was deleted"});
+  }
   std::vector<ShardPtr> all;
   for (const auto& [id, shard] : shards_) all.push_back(shard);
   for (const ShardPtr& shard : all) refresh(shard);

@@ -53,8 +53,8 @@ class Actor {
     allowed_ = done_ = 0;
     result_ = {};
   }
-  // The steps of one transaction, and one for its end.
-  void transaction(std::vector<Step> steps) {
+  // The steps of one transaction, and one for its end and what its process does then.
+  void transaction(std::vector<Step> steps, std::function<Result<>()> afterwards = {}) {
     std::vector<std::function<Result<>()>> all;
     for (Step& step : steps) {
       const bool is_first = all.empty();
@@ -64,7 +64,10 @@ class Actor {
         return step(tx);
       });
     }
-    all.emplace_back([this] { return session_->commit(); });
+    all.emplace_back([this, afterwards = std::move(afterwards)]() -> Result<> {
+      TRY(session_->commit());
+      return afterwards ? afterwards() : Result<>();
+    });
     if (session_->kind() == StoreKind::Postgres) {
       steps_.insert(steps_.end(), all.begin(), all.end());
       return;
@@ -172,6 +175,10 @@ class BlobInterleavingTest : public BlobTest {
 
   void add_putter(Scene& scene, Actor& actor) {
     auto stored = std::make_shared<Stored>();
+    auto discard = [this, &scene, stored]() -> Result<> {
+      if (!stored->adopted) return {};
+      return blobs_->backend().remove(std::span(&scene.put.place, 1));
+    };
     actor.transaction({[&scene, stored](Tx& tx) -> Result<> {
                          const Put* one = &scene.put;
                          TRY_ASSIGN(const auto all, store_blobs(tx, std::span(&one, 1)));
@@ -181,11 +188,8 @@ class BlobInterleavingTest : public BlobTest {
                        [stored](Tx& tx) -> Result<> {
                          TRY(tx.exec(kHold, 2, stored->id));
                          return {};
-                       }});
-    actor.step([this, &scene, stored]() -> Result<> {
-      if (!stored->adopted) return {};
-      return blobs_->backend().remove(std::span(&scene.put.place, 1));
-    });
+                       }},
+                      discard);
   }
   void add_inheritor(Scene& scene, Actor& actor) {
     actor.transaction({[&scene](Tx& tx) -> Result<> {
@@ -319,7 +323,7 @@ TEST_P(BlobInterleavingTest, AnInheritorAndASweeper) {
 }
 
 TEST_P(BlobInterleavingTest, APutterADeleterAndASweeper) {
-  const int every = GetParam() == StoreKind::Sqlite ? 1 : 47;
+  const int every = GetParam() == StoreKind::Sqlite ? 1 : 61;
   run_all(
       [&](Scene& scene) {
         add_putter(scene, add());
@@ -330,7 +334,7 @@ TEST_P(BlobInterleavingTest, APutterADeleterAndASweeper) {
 }
 
 TEST_P(BlobInterleavingTest, AnInheritorADeleterAndASweeper) {
-  const int every = GetParam() == StoreKind::Sqlite ? 1 : 31;
+  const int every = GetParam() == StoreKind::Sqlite ? 1 : 61;
   run_all(
       [&](Scene& scene) {
         add_inheritor(scene, add());

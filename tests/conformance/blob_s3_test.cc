@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <stdlib.h>
 
+#include <thread>
+
 #include "blob/place.h"
 #include "blob/s3_backend.h"
 #include "conformance/blob_fixture.h"
@@ -153,7 +155,14 @@ TEST_P(BlobS3Test, WhatADeadSessionLeftGoes) {
 TEST_P(BlobS3OnlyTest, ASessionWithMoreThanOnePageOfObjectsIsSweptWhole) {
   put_and_hold(1, bytes_of(kLarge, 1));
   const std::string session = session_name_of(blob_of(1).place);
-  for (int i = 1; i <= 1005; ++i) put_object(place_name(session, i), "x");
+  {
+    std::vector<std::jthread> threads;
+    for (int first = 1; first <= 5; ++first) {
+      threads.emplace_back([&, first] {
+        for (int i = first; i <= 1005; i += 5) put_object(place_name(session, i), "x");
+      });
+    }
+  }
   reopen();
   EXPECT_THAT(*find_orphans(*blobs_), SizeIs(kFindingsMax + 1)) << "and others";
   EXPECT_EQ(sweep_all().files, 1005);

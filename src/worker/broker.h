@@ -36,6 +36,7 @@ struct BrokerOptions {
   Limits limits;
   int tasks_per_poll = 0;  // 0: as many as suit the step
   std::int64_t look_ms = 500;
+  std::size_t piece_bytes_max = 1024 * 1024;  // of an answer, sent at once
   std::int64_t heartbeat_ms = 2'000;
   std::int64_t poll_ms = 60'000;    // how long an answer to a poll may take
   std::int64_t stall_ms = 300'000;  // how long the server may not take a byte

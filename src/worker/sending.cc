@@ -1,6 +1,7 @@
 // How a lane sends what a child makes: one multipart POST, as long as the child runs.
 #include <fmt/format.h>
 
+#include "base/crash.h"
 #include "base/log.h"
 #include "worker/lane.h"
 
@@ -37,7 +38,14 @@ struct Body {
   std::size_t sent = 0;  // of pending
   std::optional<RunEnd> end;
 
-  std::size_t take(std::span<char> buffer) {
+  std::size_t piece_bytes_max = 0;  // so much at a time; for tests that kill between pieces
+
+  std::span<char> piece_of(std::span<char> buffer) const {
+    crash_point("worker.piece.sent");
+    return buffer.first(std::min(buffer.size(), piece_bytes_max));
+  }
+  std::size_t take(std::span<char> whole) {
+    const std::span<char> buffer = piece_of(whole);
     const std::size_t n = std::min(buffer.size(), pending.size() - sent);
     std::memcpy(buffer.data(), pending.data() + sent, n);
     sent += n;
@@ -59,7 +67,7 @@ net::Task<> conclude(std::shared_ptr<Body> body) {
 net::Task<Result<std::size_t>> produce(std::shared_ptr<Body> body, std::span<char> buffer) {
   if (body->sent < body->pending.size()) co_return body->take(buffer);
   if (body->end) co_return std::size_t{0};
-  const std::size_t n = co_await body->held->run->read(buffer);
+  const std::size_t n = co_await body->held->run->read(body->piece_of(buffer));
   if (n > 0) co_return n;
   co_await conclude(body);
   // Cut: what was sent last must not look whole.
@@ -102,6 +110,7 @@ net::Task<> Lane::send_parts(HeldTask held, std::string boundary) {
   body->held = held;
   body->boundary = std::move(boundary);
   body->changed = &changed_;
+  body->piece_bytes_max = options_.piece_bytes_max;
   body->pending.resize(kFirstBytes);
   body->pending.resize(co_await held->run->read(body->pending));
   if (body->pending.empty()) co_await conclude(body);

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/crash.h"
 #include "base/log.h"
 #include "io/file.h"
 #include "net/readable.h"
@@ -101,6 +102,7 @@ void add_options(CLI::App& app, Parsed& parsed) {
   app.add_option("--heartbeat-ms", broker.heartbeat_ms, "how often a task's life is told");
   app.add_option("--grace-ms", broker.grace_ms, "how long SIGTERM lets a task go on");
   app.add_option("--look-ms", broker.look_ms, "how often a child is looked at");
+  app.add_option("--piece-bytes", broker.piece_bytes_max, "of an answer, sent at once");
   add_limits(app, broker.limits);
   app.footer(
       "Examples:\n"
@@ -250,6 +252,11 @@ int worker_main(int argc, char** argv, std::span<const Step> steps) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitDone : kExitUsage;
+  }
+  const Result<> armed = arm_crash_from_environment();
+  if (!armed.ok()) {
+    complain(armed.error().message());
+    return kExitUsage;
   }
   if (parsed.parent_dies) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   set_log(parsed.quiet ? LogLevel::Warn : LogLevel::Info, LogFormat::Human);

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 #include <thread>
 
@@ -102,6 +103,70 @@ TEST(ImportSweepTest, EndsLikeTheCalmRunOnPostgres) {
       options);
   EXPECT_THAT(report.outcome, HasSubstr(R"("clean":true)"));
   EXPECT_TRUE(report.failures.empty()) << report.text();
+}
+
+// Starts workers for Archive, Text and Detect against a server, again whenever one has died.
+class Workers {
+ public:
+  Workers(std::string server, Environment first)
+      : server_(std::move(server)), first_(std::move(first)) {}
+
+  Result<> look_after() {
+    for (const char* step : {"Archive", "Text", "Detect"}) {
+      std::unique_ptr<Program>& worker = workers_[step];
+      if (worker && !worker->has_ended()) continue;
+      if (worker) ++died_;
+      ProgramOptions options{"quern-steps",
+                             {"--server", server_, "--quiet", "--piece-bytes", "150", step},
+                             worker ? Environment{} : first_,
+                             {}};
+      TRY_ASSIGN(worker, Program::start(options));
+    }
+    return {};
+  }
+  int died() const { return died_; }
+
+ private:
+  std::string server_;
+  Environment first_;  // of the first of each step: when to die
+  std::map<std::string, std::unique_ptr<Program>> workers_;
+  int died_ = 0;
+};
+
+// Goal: a worker may die behind any piece of its answer. Method: the first worker of each step dies
+// at its n-th piece, for n from 1 until none comes so far.
+TEST(ImportSweepTest, AWorkerMayDieAtEveryPieceOfItsAnswer) {
+  const NestedSample sample;
+  std::string calm;
+  int deaths = 0;
+  for (int piece = 0; piece <= 40; piece += piece < 8 ? 1 : 4) {
+    support::TempFolder folder;
+    const Environment environment{{"QUERN_DATA", (folder.path() / "data").string()},
+                                  {"QUERN_TASK_IDLE", "200"}};
+    auto server = Program::start(
+        {"quern", {"serve", "--listen", "127.0.0.1:0", "--steps", "Detect=0"}, environment, {}});
+    ASSERT_TRUE(server.ok()) << server.error().message();
+    const auto line = (*server)->wait_for_line(support::Output::Standard, "http://");
+    ASSERT_TRUE(line.ok()) << line.error().message();
+    Environment first;
+    if (piece > 0) first = {{"QUERN_CRASH", fmt::format("point:worker.piece.sent:{}", piece)}};
+    Workers workers(line->substr(line->find("http://")), first);
+    auto add =
+        Program::start({"quern", {"add", sample.path(), "--key", kKey, "--json"}, environment, {}});
+    ASSERT_TRUE(add.ok()) << add.error().message();
+    while (!(*add)->has_ended()) {
+      const Result<> looked = workers.look_after();
+      ASSERT_TRUE(looked.ok()) << looked.error().message();
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    const Result<std::string> results = results_of(environment);
+    ASSERT_TRUE(results.ok()) << results.error().message();
+    if (piece == 0) calm = *results;
+    EXPECT_EQ(*results, calm) << "workers died at piece " << piece;
+    deaths += workers.died();
+  }
+  EXPECT_THAT(calm, HasSubstr("unhandled"));
+  EXPECT_GT(deaths, 20);
 }
 
 // A machine that dies often must not turn good files into errors.

@@ -16,7 +16,8 @@
 namespace quern::step {
 namespace {
 
-constexpr std::size_t kReadBytes = 128 * 1024;
+// Below what malloc asks the system for each time.
+constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr std::uint64_t kAnySize = std::numeric_limits<std::uint64_t>::max();
 constexpr std::size_t kPollBodyBytesMax = 64 * 1024;
 constexpr std::size_t kNameBytesMax = 200;
@@ -196,17 +197,18 @@ net::Task<Result<>> take_events(MultipartReader& reader, Receiver& receiver) {
 net::Task<Result<>> receive(Pipeline& pipeline, net::Exchange& exchange, LentPtr lent,
                             MultipartReader reader, std::optional<Error>& trouble) {
   Receiver receiver(pipeline, lent);
-  std::vector<char> buffer(kReadBytes);
+  auto buffer = std::make_unique_for_overwrite<char[]>(kReadBytes);
   while (!receiver.ended() && !trouble) {
-    CO_TRY_ASSIGN(const std::size_t bytes, co_await exchange.read(buffer));
+    const std::span<char> room(buffer.get(), kReadBytes);
+    CO_TRY_ASSIGN(const std::size_t bytes, co_await exchange.read(room));
     if (bytes == 0) break;
-    reader.feed({buffer.data(), bytes});
+    reader.feed({buffer.get(), bytes});
     const Result<> taken = co_await take_events(reader, receiver);
     if (!taken.ok()) trouble = taken.error();
     if (reader.ended()) break;
   }
   // A body that was cut in mid-part is no error: the task keeps its state and may go on.
-  buffer = {};
+  buffer.reset();
   co_return co_await exchange.drain(kAnySize);
 }
 

@@ -25,7 +25,7 @@ net::Task<Result<>> remove_partition(PartsPtr parts, queue::PartitionId id) {
   while (true) {
     auto some = queue::change_partition(id, [id](Tx& tx) { return queue::delete_some(tx, id); });
     store::Lane& lane = parts->writer.lane(queue::lane_of(id));
-    const Result<bool> gone = co_await write(parts->loop, lane, std::move(some));
+    const Result<bool> gone = co_await write(parts->loop, lane, some);
     if (gone.ok() && *gone) co_return Result<>();
     if (gone.ok()) continue;
     const Errc kind = gone.error().kind();

@@ -91,7 +91,7 @@ net::Task<Result<>> UploadReceiver::note() {
     return tree::note_bytes(tx, id, bytes);
   };
   auto fenced = store::Fenced{store::Fence{upload_.shard.value, 0}, std::move(remember)};
-  CO_TRY_ASSIGN(upload_.expires_us, co_await write(parts_->loop, lane, std::move(fenced)));
+  CO_TRY_ASSIGN(upload_.expires_us, co_await write(parts_->loop, lane, fenced));
   upload_.bytes = bytes;
   co_return Result<>();
 }

@@ -185,9 +185,9 @@ Result<std::int64_t> file_of(const json::value& value) {
 
 // The array of this name; where it is absent, an empty one.
 Result<const json::array*> files_in(const json::object& object, std::string_view name) {
-  static const json::array kNone;
+  static const json::array none;
   const json::value* value = object.if_contains(name);
-  if (value == nullptr) return &kNone;
+  if (value == nullptr) return &none;
   if (!value->is_array()) return wrong_type(name, "an array");
   if (value->get_array().size() > kTypesFilesMax) {
     return Error{Errc::Invalid, fmt::format("'{}' names too many files", name)};

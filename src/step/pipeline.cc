@@ -122,7 +122,7 @@ net::Task<> Pipeline::Core::run_shard(Self self, ShardPtr shard) {
 net::Task<Result<>> Pipeline::Core::begin(ShardPtr shard) {
   const tree::ShardId id = shard->id;
   auto interrupted = fenced(shard, [id](store::Tx& tx) { return tree::interrupt_lent(tx, id); });
-  CO_TRY(co_await queue::write(parts_.loop, lane_of(shard), std::move(interrupted)));
+  CO_TRY(co_await queue::write(parts_.loop, lane_of(shard), interrupted));
   auto load = [id](store::Tx& tx) { return tree::load_shard(tx, id); };
   CO_TRY_ASSIGN(const tree::ShardInfo info,
                 co_await queue::read(parts_.loop, parts_.readers, std::move(load)));
@@ -155,7 +155,7 @@ net::Task<Result<>> Pipeline::Core::cancel_files(ShardPtr shard) {
   std::int64_t canceled = tree::kCanceledAtOnce;
   while (canceled == tree::kCanceledAtOnce && shard->alive) {
     auto some = fenced(shard, [id](store::Tx& tx) { return tree::cancel_waiting(tx, id); });
-    CO_TRY_ASSIGN(canceled, co_await queue::write(parts_.loop, lane_of(shard), std::move(some)));
+    CO_TRY_ASSIGN(canceled, co_await queue::write(parts_.loop, lane_of(shard), some));
     if (canceled > 0) shard->ingest_wanted = true;
   }
   shard->waiting.clear();
@@ -166,7 +166,7 @@ net::Task<Result<>> Pipeline::Core::ingest(ShardPtr shard) {
   shard->ingest_wanted = false;  // what is processed from now on asks again
   tree::Ingest op{shard->id, shard->token};
   Result<tree::Ingest::Reply> reply =
-      co_await queue::write(parts_.loop, lane_of(shard), std::move(op));
+      co_await queue::write(parts_.loop, lane_of(shard), op);
   if (!reply.ok()) {
     shard->ingest_wanted = true;
     co_return reply.error();
@@ -182,7 +182,7 @@ net::Task<Result<>> Pipeline::Core::ingest(ShardPtr shard) {
 net::Task<Result<bool>> Pipeline::Core::try_to_end(ShardPtr shard) {
   const tree::ShardId id = shard->id;
   auto end_it = fenced(shard, [id](store::Tx& tx) { return tree::finish_shard(tx, id); });
-  co_return co_await queue::write(parts_.loop, lane_of(shard), std::move(end_it));
+  co_return co_await queue::write(parts_.loop, lane_of(shard), end_it);
 }
 
 net::Task<> Pipeline::Core::watch_flags(Self self) {

@@ -78,12 +78,8 @@ class Pipeline::Core : public std::enable_shared_from_this<Pipeline::Core> {
   LentPtr find_file(tree::FileId file) const;
   void worker_gone(const std::string& worker);
 
-  PipelineParts parts_;
-  const PipelineOptions options_;
-  const PipelineEvents events_;
-  std::map<tree::ShardId, ShardPtr> shards_;
-
  private:
+  friend class Pipeline;
   using Self = std::shared_ptr<Core>;
 
   static net::Task<> run_shard(Self self, ShardPtr shard);
@@ -133,6 +129,10 @@ class Pipeline::Core : public std::enable_shared_from_this<Pipeline::Core> {
     return parts_.writer.lane({static_cast<std::uint64_t>(shard->id.value)});
   }
 
+  PipelineParts parts_;
+  const PipelineOptions options_;
+  const PipelineEvents events_;
+  std::map<tree::ShardId, ShardPtr> shards_;
   std::map<tree::JobId, std::list<ShardPtr>> jobs_;
   std::map<StepId, tree::JobId> last_job_;  // that was served
   std::map<std::string, LentPtr> lents_;

@@ -184,12 +184,12 @@ Result<std::vector<Result<bool>>> set_types(Tx& tx, std::span<const SetType> bat
   TRY_ASSIGN(const Rows rows, tx.bulk(kSetType, bulk));
   std::set<FileId> set;
   for (const Row row : rows) set.insert(row.get<FileId>(0));
-  static const StepReport kNoReport;
+  static const StepReport no_report;
   std::vector<Ending> endings;
   std::vector<Result<bool>> results;
   for (const SetType& op : batch) {
     const bool was_set = set.contains(op.file);
-    if (was_set && op.failure) endings.push_back(ending_of(op.file, op.failure, kNoReport));
+    if (was_set && op.failure) endings.push_back(ending_of(op.file, op.failure, no_report));
     results.emplace_back(was_set);
   }
   TRY(end_files(tx, endings));
@@ -247,7 +247,7 @@ Result<> mark_lent(Tx& tx, const std::vector<FileId>& files) {
 
 Result<std::int64_t> interrupt_lent(Tx& tx, ShardId shard) {
   TRY_ASSIGN(const Rows rows, tx.query(kInterrupt, shard));
-  static const StepReport kNoReport;
+  static const StepReport no_report;
   const std::optional<Failure> why =
       Failure{model::ErrorKind::Crash,
               fmt::format("its worker or its server ended {} times while working on "
@@ -256,7 +256,7 @@ Result<std::int64_t> interrupt_lent(Tx& tx, ShardId shard) {
   std::vector<Ending> endings;
   for (const Row row : rows) {
     if (row.get<std::int64_t>(1) < kInterruptionsMax) continue;
-    endings.push_back(ending_of(row.get<FileId>(0), why, kNoReport));
+    endings.push_back(ending_of(row.get<FileId>(0), why, no_report));
   }
   TRY(end_files(tx, endings));
   return static_cast<std::int64_t>(rows.size());

@@ -164,6 +164,7 @@ class Sweep {
       return report_;
     }
     std::vector<Kill> kills = kills_at_writes(calm);
+    std::erase_if(kills, [this](const Kill& kill) { return kill.write % options_.every != 0; });
     add_kills_at_points(calm, options_, kills, report_);
     run_all(kills);
     return report_;

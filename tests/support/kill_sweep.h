@@ -75,6 +75,7 @@ struct SweepOptions {
   // itself.
   int armed_start = 1;
   int visits_per_point_max = kVisitsPerPointMax;
+  int every = 1;  // kills at each so-manieth write: for scenarios that take seconds
   // A program whose threads and children set the pace writes a little more in one run than in the
   // next. Instants that a run did not come to are then counted (report.unreached), and their
   // outcomes compared like all others.

@@ -165,8 +165,7 @@ net::Task<Result<>> Pipeline::Core::cancel_files(ShardPtr shard) {
 net::Task<Result<>> Pipeline::Core::ingest(ShardPtr shard) {
   shard->ingest_wanted = false;  // what is processed from now on asks again
   tree::Ingest op{shard->id, shard->token};
-  Result<tree::Ingest::Reply> reply =
-      co_await queue::write(parts_.loop, lane_of(shard), op);
+  Result<tree::Ingest::Reply> reply = co_await queue::write(parts_.loop, lane_of(shard), op);
   if (!reply.ok()) {
     shard->ingest_wanted = true;
     co_return reply.error();

@@ -124,7 +124,7 @@ TEST_P(TreeChildTest, AFileThatIsProcessedGetsNoChildrenAnyMore) {
   const File root = add_root(job, 0, "a.zip");
   add_child(root, 0, file_of("a.zip/b", "b"));
   EXPECT_TRUE(finish(root));
-  EXPECT_EQ(try_child(child_of(root, 1, file_of("a.zip/c", "c"))).error().kind(), Errc::Stale);
+  EXPECT_EQ(try_child(child_of(root, 1, file_of("a.zip/c", "c"))).error().kind(), Errc::Conflict);
   EXPECT_EQ(load(root.id).n_children, 1);
   EXPECT_EQ(problems(), "");
 }

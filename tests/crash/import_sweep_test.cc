@@ -95,7 +95,7 @@ TEST(ImportSweepTest, EndsLikeTheCalmRunOnPostgres) {
   SweepOptions options;
   // A run waits for the lease of the dead one: seconds each. The tree is small, and SQLite's sweep
   // has every write.
-  options.every = 4;
+  options.every = 2;
   options.visits_per_point_max = 1;
   options.pace_varies = true;
   const SweepReport report = support::kill_sweep(

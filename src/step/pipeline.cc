@@ -227,9 +227,10 @@ void Pipeline::Core::adopt_flags(const tree::ShardInfo& info) {
   if (!shard->sealed) shard->ingest_wanted = true;
   shard->sealed = info.sealed;
   shard->canceled = canceled;
-  shard->roots_left = info.sums.roots > info.sums.roots_ingested;
-  if (news || !shard->sealed) shard->wake.notify_all();
-  if (shard->canceled) shard->wake.notify_all();
+  // What was read may be older than what the ingester has told: it can only say that none is left.
+  if (info.sums.roots == info.sums.roots_ingested) shard->roots_left = false;
+  const bool ends = shard->sealed && !shard->roots_left;
+  if (news || ends || !shard->sealed || shard->canceled) shard->wake.notify_all();
 }
 
 void Pipeline::Core::poke(tree::JobId job) {

@@ -73,6 +73,7 @@ constexpr std::array kMagics = {
     Magic{0, "FUJIFILMCCD-RAW", "image/x-fujifilm-raf"},
     Magic{0, "BPG\xFB", "image/x-bpg"},
     Magic{0, "\x01\xDA\x01", "image/rgb"},
+    Magic{0, bytes_of_literal("\x01\xDA\0"), "image/rgb"},
     Magic{0, "\xC0\xB9\x07\x2E\x4F\x93\xF1\x46", "application/x-axcrypt"},
     Magic{0, "DRACO", "application/x-ft-draco"},
     Magic{0, "~\x10\x04", "application/x-mie"},

@@ -255,6 +255,7 @@ std::optional<std::string> by_first_words(std::string_view text) {
       Words{"WEBVTT", "text/vtt"},
       Words{"%!PS", "application/postscript"},
       Words{"%0 ", "application/x-endnote-refer"},
+      Words{"%A ", "application/x-endnote-refer"},
       Words{"#!/bin/sh", "application/x-shellscript"},
       Words{"#!/bin/bash", "application/x-shellscript"},
       Words{"#EXTM3U", "audio/x-mpegurl"},

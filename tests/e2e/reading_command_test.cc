@@ -144,7 +144,7 @@ TEST_F(ReadingCommandTest, DetectSaysTypeAndStep) {
 
 TEST_F(ReadingCommandTest, ProveKillsImportsAndFindsThemEqual) {
   const auto report =
-      lines(output({"prove", std::string(kLeak) + "/letter.txt", "--writes", "4", "--json"}));
+      lines(output({"prove", std::string(kLeak) + "/run.bin", "--writes", "2", "--json"}));
   ASSERT_EQ(report.size(), 1u);
   EXPECT_TRUE(report[0].at("equal").as_bool()) << boost::json::serialize(report[0]);
   EXPECT_EQ(report[0].at("kills").as_int64(), 2);

@@ -130,6 +130,11 @@ LentPtr Pipeline::Core::lend_one(const ShardPtr& shard, tree::Waiting waiting,
                                  const PollOrder& order) {
   auto lent = std::make_shared<Lent>();
   lent->id = make_task_id();
+  // A task may outlive us, held by a request; then the next sweep removes what it had.
+  lent->discard = [weak = weak_from_this()](const std::string& place) {
+    const auto core = weak.lock();
+    if (core && !core->stopping_ && !place.empty()) core->parts_.blobs.discard(place);
+  };
   lent->settled = std::make_shared<net::Event>(parts_.loop);
   lent->step = order.step;
   lent->shard = shard;

@@ -6,6 +6,7 @@
 // that was cut is kept.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +40,21 @@ struct ChildUnderWay {
 };
 
 struct Lent {
+  Lent() = default;
+  ~Lent() { drop_child(); }
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+
+  // The child under way will not be stored: its bytes lie there for nobody.
+  void drop_child() {
+    if (!child || !discard) return;
+    if (child->blob) discard(child->blob->place);
+    if (child->thumbnail) discard(child->thumbnail->blob.place);
+    if (child->text && child->text->blob) discard(child->text->blob->place);
+    child.reset();
+  }
+
+  std::function<void(const std::string& place)> discard;
   std::string id;
   model::StepId step = model::StepId::Text;
   std::shared_ptr<Shard> shard;

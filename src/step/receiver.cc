@@ -359,7 +359,7 @@ net::Task<Result<>> Receiver::finish_child() {
 net::Task<Result<>> Receiver::end_task(std::optional<tree::Failure> failure) {
   // An error follows a damaged member's bytes directly; one that was reported whole is good.
   if (failure && lent_->child && lent_->child->progressed) CO_TRY(co_await finish_child());
-  lent_->child.reset();
+  lent_->drop_child();
   if (ended()) co_return Result<>();
   ended_ = lent_->ended_by_worker = true;
   CO_TRY(co_await pipeline_.finish(lent_, std::move(failure)));
@@ -367,7 +367,7 @@ net::Task<Result<>> Receiver::end_task(std::optional<tree::Failure> failure) {
 }
 
 net::Task<Result<>> Receiver::break_off(std::string why) {
-  lent_->child.reset();
+  lent_->drop_child();
   ended_ = lent_->ended_by_worker = true;
   tree::Failure failure{model::ErrorKind::Protocol, std::move(why)};
   co_return co_await pipeline_.fail_attempt(lent_, std::move(failure));

@@ -43,7 +43,7 @@ function(quern_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} quern_testing GTest::gtest GTest::gmock)
   target_precompile_headers(${name} REUSE_FROM quern_testing)
-  add_test(NAME ${name} COMMAND ${name} --gtest_shuffle)
+  add_test(NAME ${name} COMMAND ${name} --gtest_shuffle --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_SECONDS})
 endfunction()
 

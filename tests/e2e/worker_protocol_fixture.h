@@ -26,7 +26,10 @@ class WorkerProtocolTest : public ServedTest {
     settings_ = {{"QUERN_STEPS", "none"}, {"QUERN_POLL_HOLD", "300"}, {"QUERN_TASK_IDLE", "600000"},
                  {"QUERN_LEASE", "1"},  // a dead server's shards are taken over soon
                  {"QUERN_SCAN", "50"},    {"QUERN_FREE_MIN", "0"}};
-    for (auto& setting : more) settings_.push_back(std::move(setting));
+    for (auto& setting : more) {
+      std::erase_if(settings_, [&](const auto& old) { return old.first == setting.first; });
+      settings_.push_back(std::move(setting));
+    }
     start();
   }
   // SIGKILL, and up again on the same folder, at another port.

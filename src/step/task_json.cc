@@ -87,6 +87,7 @@ std::string written(const Task& task, Room room) {
     object.text("id", task.id);
     object.text("url", task.url);
     object.number("file", task.file);
+    object.number("job", task.job);
     object.text("filename", room < Room::WithoutName
                                 ? std::string_view(task.filename)
                                 : cut_at_character(task.filename, kCutFilenameBytes));

@@ -28,6 +28,7 @@ struct Task {
   std::string id;
   std::string url;  // absolute
   std::int64_t file = 0;
+  std::int64_t job = 0;
   std::string filename;
   std::string content_type;
   std::string detected_type;

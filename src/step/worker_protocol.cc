@@ -71,6 +71,7 @@ Task task_of(const Pipeline& pipeline, const Lent& lent, bool local) {
   task.id = lent.id;
   task.url = task_url(lent.base_url, model::to_string(lent.step), lent.id);
   task.file = file.id.value;
+  task.job = file.job.value;
   task.filename = file.filename;
   task.content_type = file.content_type;
   task.detected_type = file.detected_type;

@@ -62,6 +62,7 @@ RunOrder order_of(const Limits& limits, const BoxTask& task) {
   order.ratio_from_bytes = limits.ratio_from_bytes;
   order.text_characters = limits.text_characters;
   order.text_pages = limits.text_pages;
+  order.job = task.job;
   CHECK(task.boundary.size() < sizeof order.boundary);
   std::memcpy(order.boundary, task.boundary.data(), task.boundary.size());
   return order;

@@ -39,6 +39,7 @@ struct BoxTask {
   std::vector<int> inputs;  // stay the caller's
   std::uint64_t input_bytes = 0;
   std::string boundary;
+  std::int64_t job = 0;
 };
 
 struct RunCost {

@@ -70,6 +70,25 @@ bool add_library_folder(const char* path) {
   return ::access(path, F_OK) != 0 || bind_read_only(path);
 }
 
+// Settings that libraries look for outside of /usr. What is not there is not needed.
+bool add_settings() {
+  if (!make_folder("/etc") || !make_folder("/var") || !make_folder("/var/cache")) return false;
+  for (const char* path : kSettings) {
+    if (::access(path, F_OK) == 0 && !bind_read_only(path)) return false;
+  }
+  return true;
+}
+
+bool add_devices() {
+  if (!make_folder("/dev")) return false;
+  for (const char* path : kDevices) {
+    const std::string to = in_base(path);
+    const io::Descriptor file(::open(to.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0444));
+    if (!file.is_open() || ::mount(path, to.c_str(), nullptr, MS_BIND, nullptr) != 0) return false;
+  }
+  return true;
+}
+
 bool add_scratch(std::uint64_t bytes, uid_t owner) {
   const std::string path = in_base(kScratchFolder);
   const std::string options = fmt::format("size={},nr_inodes=65536,mode=700", bytes);
@@ -83,8 +102,8 @@ bool build(std::uint64_t scratch_bytes, uid_t owner) {
   return ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
          ::mount("tmpfs", kBase, "tmpfs", kPlain, "size=64k,mode=755") == 0 &&
          bind_read_only("/usr") && hide("/usr/local") && hide("/usr/src") &&
-         add_library_folder("/lib") && add_library_folder("/lib64") &&
-         add_scratch(scratch_bytes, owner) &&
+         add_library_folder("/lib") && add_library_folder("/lib64") && add_settings() &&
+         add_devices() && add_scratch(scratch_bytes, owner) &&
          ::mount(nullptr, kBase, nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY | kPlain, nullptr) == 0;
 }
 

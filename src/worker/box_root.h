@@ -1,5 +1,5 @@
-// The file system that a box sees: /usr read-only, an empty folder of its own to write in, and
-// nothing else.
+// The file system that a box sees: /usr and a few settings read-only, an empty folder of its own to
+// write in, and nothing else.
 #pragma once
 
 #include <sys/types.h>
@@ -10,6 +10,12 @@
 namespace quern::worker {
 
 inline constexpr std::string_view kScratchFolder = "/scratch";
+
+// What libraries need beside /usr: which fonts there are, and how an office is set up.
+inline constexpr const char* kSettings[] = {"/etc/fonts", "/etc/libreoffice",
+                                            "/var/cache/fontconfig"};
+// Devices: some libraries do not start without random numbers.
+inline constexpr const char* kDevices[] = {"/dev/null", "/dev/urandom"};
 
 // The zygote could not be made.
 inline constexpr int kExitNoBox = 70;

@@ -10,6 +10,7 @@
 #include "support/proc.h"
 #include "support/program.h"
 #include "support/temp_folder.h"
+#include "worker/kept_child.h"
 #include "worker/scratch_file.h"
 
 namespace quern::worker {
@@ -66,6 +67,7 @@ class BoxTest : public ::testing::Test {
     task.json = R"({"filename":")" + what + R"(","metadata":)" + metadata + "}";
     task.inputs = {input_.get()};
     task.boundary = "BOUNDARY";
+    task.job = job_;
     auto run = box_->run(task);
     CHECK_OK(run);
     return *run;
@@ -89,6 +91,7 @@ class BoxTest : public ::testing::Test {
   }
 
   net::Loop loop_;
+  std::int64_t job_ = 0;
   io::Descriptor input_;
   std::unique_ptr<Box> box_;
 };
@@ -259,6 +262,45 @@ TEST_F(BoxTest, ATaskFindsNothingOfTheOneBefore) {
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(run("scratch").output, "found 0 Success\nwrite ok\n");
   }
+}
+
+TEST_F(BoxTest, AKeptChildServesTheTasksOfOneJob) {
+  start(small_limits(), "Counting");
+  job_ = 7;
+  EXPECT_EQ(run("a").output, "task 1, 1 in the folder\n");
+  EXPECT_EQ(run("b").output, "task 2, 1 in the folder\n") << "only its own folder is kept";
+  job_ = 8;
+  EXPECT_EQ(run("c").output, "task 1, 1 in the folder\n") << "another job, another child";
+  job_ = 0;
+  EXPECT_EQ(run("d").output, "task 1, 1 in the folder\n");
+  EXPECT_EQ(run("e").output, "task 1, 1 in the folder\n") << "of no known job: never shared";
+}
+
+TEST_F(BoxTest, AKeptChildGoesAfterSoManyTasks) {
+  start(small_limits(), "Counting");
+  job_ = 7;
+  for (int i = 1; i <= kKeptTasksMax; ++i) {
+    EXPECT_EQ(run("a").output, fmt::format("task {}, 1 in the folder\n", i));
+  }
+  EXPECT_EQ(run("a").output, "task 1, 1 in the folder\n");
+}
+
+TEST_F(BoxTest, AKeptChildThatDiesOrHangsIsReplaced) {
+  Limits limits = small_limits();
+  limits.idle_ms = 300;
+  start(limits, "Counting");
+  job_ = 7;
+  EXPECT_EQ(run("a").output, "task 1, 1 in the folder\n");
+  expect_failure(run("crash"), ErrorKind::Crash);
+  EXPECT_EQ(run("b").output, "task 1, 1 in the folder\n");
+  expect_failure(run("hang"), ErrorKind::Timeout);
+  EXPECT_EQ(run("c").output, "task 1, 1 in the folder\n");
+  expect_failure(run("allocate"), ErrorKind::OutOfMemory);
+  EXPECT_EQ(run("d").output, "task 1, 1 in the folder\n");
+  const Outcome refused = run("refuse");
+  ASSERT_TRUE(refused.end.failure.has_value());
+  EXPECT_EQ(refused.end.failure->kind, ErrorKind::Encrypted);
+  EXPECT_EQ(run("e").output, "task 3, 1 in the folder\n") << "its own word is no reason to go";
 }
 
 TEST_F(BoxTest, NoEscapeSucceeds) {

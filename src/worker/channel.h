@@ -47,6 +47,7 @@ struct RunOrder {
   std::uint64_t ratio_from_bytes = 0;
   std::uint64_t text_characters = 0;
   std::uint64_t text_pages = 0;
+  std::int64_t job = 0;  // tasks of one job may share a kept child; 0: of none that is known
   char boundary[64] = {};
 };
 inline constexpr std::size_t kOrderDescriptors = 4;

@@ -27,6 +27,8 @@ namespace {
 constexpr uid_t kNobody = 65534;
 // Between the signal that says so and the one that kills.
 constexpr std::uint64_t kCpuGraceSeconds = 5;
+// Of all boxes of this machine whose steps may have any, since the user's count.
+constexpr std::uint64_t kThreadsMax = 4096;
 constexpr int kNamespaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
 
 class Confiner {
@@ -165,23 +167,26 @@ std::string_view scratch_folder(const Confinement& confinement) {
   return confinement.has("mounts") ? kScratchFolder : std::string_view();
 }
 
-void empty_scratch(const Confinement& confinement) {
+void empty_scratch(const Confinement& confinement, Leftovers what) {
   const std::string_view folder = scratch_folder(confinement);
   if (folder.empty()) return;
   std::error_code failed;
   for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end;
        entry.increment(failed)) {
+    if (what == Leftovers::Task && entry->path().filename() == kKeptFolder) continue;
     std::error_code ignored;
     std::filesystem::remove_all(entry->path(), ignored);
   }
 }
 
-void limit_child(const RunOrder& order) {
+void limit_child(const RunOrder& order, const Step& step) {
   limit(RLIMIT_DATA, order.memory_bytes);
-  limit(RLIMIT_CPU, order.cpu_s, kCpuGraceSeconds);
+  // Of a kept child, the time of one task is the broker's to watch.
+  if (step.begin == nullptr) limit(RLIMIT_CPU, order.cpu_s, kCpuGraceSeconds);
   limit(RLIMIT_FSIZE, order.scratch_bytes);
   limit(RLIMIT_NOFILE, order.open_files);
-  limit(RLIMIT_NPROC, 0);  // whatever number of processes there is, one more is too many
+  // Whatever number of processes there is, one more is too many. Threads count as processes.
+  limit(RLIMIT_NPROC, step.threads == Threads::Allowed ? kThreadsMax : 0);
   limit(RLIMIT_CORE, 0);
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "worker/channel.h"
+#include "worker/step.h"
 
 namespace quern::worker {
 
@@ -37,10 +38,13 @@ Confinement confine(const ConfineOptions& options);
 
 // Where steps may write, or "" where there is no such place.
 std::string_view scratch_folder(const Confinement& confinement);
-// Removes what a task left there.
-void empty_scratch(const Confinement& confinement);
+// What a kept child has there for all its tasks.
+inline constexpr std::string_view kKeptFolder = "kept";
+enum class Leftovers { Task, All };
+// Removes what a task left there, or a kept child.
+void empty_scratch(const Confinement& confinement, Leftovers what);
 
 // In a child, for good: limits of the system.
-void limit_child(const RunOrder& order);
+void limit_child(const RunOrder& order, const Step& step);
 
 }  // namespace quern::worker

@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "worker/worker_main.h"
@@ -232,11 +233,37 @@ StepEnd run_guess(StepContext& context) {
   return std::nullopt;
 }
 
+// A step whose child is kept: it counts its tasks, and what it finds of them.
+int tasks_of_child = -1;
+void begin_kept() {
+  tasks_of_child = 0;
+  std::filesystem::create_directory("/scratch/kept");
+}
+StepEnd run_counting(StepContext& context) {
+  ++tasks_of_child;
+  if (kBehaviours.contains(context.task.filename)) return run_hostile(context);
+  std::error_code failed;
+  int found = 0;
+  for (std::filesystem::directory_iterator entry("/scratch", failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    ++found;
+  }
+  std::ofstream("/scratch/left").put('x');
+  context.out.raw(fmt::format("task {}, {} in the folder\n", tasks_of_child, found));
+  return std::nullopt;
+}
+
 std::string version() {
   return "0";
 }
 
 void warm() {}
+
+Step counting_step() {
+  Step step{"Counting", version, warm, run_counting, 1};
+  step.begin = begin_kept;
+  return step;
+}
 
 }  // namespace
 }  // namespace quern::worker
@@ -244,6 +271,7 @@ void warm() {}
 int main(int argc, char** argv) {
   using namespace quern::worker;
   const Step steps[] = {{"Hostile", version, warm, run_hostile, 4},
-                        {"Guess", version, warm, run_guess, 64}};
+                        {"Guess", version, warm, run_guess, 64},
+                        counting_step()};
   return worker_main(argc, argv, steps);
 }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "io/descriptor.h"
+#include "worker/box_root.h"
 
 namespace quern::worker {
 namespace {
@@ -40,6 +41,13 @@ int restrict_files(std::string_view writable) {
   if (!ruleset.is_open()) return errno;
   for (const char* folder : {"/usr", "/lib", "/lib64"}) {
     if (const int failed = allow(ruleset.get(), folder, kRead); failed != 0) return failed;
+  }
+  for (const char* folder : kSettings) {
+    if (const int failed = allow(ruleset.get(), folder, kRead); failed != 0) return failed;
+  }
+  for (const char* device : kDevices) {
+    constexpr std::uint64_t kUse = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE;
+    if (const int failed = allow(ruleset.get(), device, kUse); failed != 0) return failed;
   }
   // No program can be run from there, either.
   constexpr std::uint64_t kWrite = kEverything & ~std::uint64_t{LANDLOCK_ACCESS_FS_EXECUTE};

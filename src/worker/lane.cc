@@ -208,6 +208,7 @@ net::Task<> Lane::begin(HeldTask held) {
   task.inputs = {input->get()};
   task.input_bytes = held->task.blob.bytes;
   task.boundary = make_boundary();
+  task.job = held->task.job;
   auto run = box_->run(task);
   if (!run) {
     co_await give_up(held, run.error());

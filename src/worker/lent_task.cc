@@ -67,6 +67,7 @@ Result<LentTask> task_of(const json::value& value) {
     return task;
   }
   TRY_ASSIGN(task.blob, blob_of(object));
+  task.job = number_of(object, "job");
   json::object kept;
   for (const std::string_view key : kForTheBox) {
     if (const json::value* field = object.if_contains(key)) kept.emplace(key, *field);

@@ -34,6 +34,7 @@ struct LentTask {
   LentBlob blob;
   std::vector<LentFile> files;
   std::string json;  // for the box
+  std::int64_t job = 0;
 };
 
 // {"tasks":[...]} or a single task. Invalid where it is neither.

@@ -44,6 +44,8 @@ std::string sniffed_type(const Sample& sample, std::string_view magic_type);
 // Nothing where it is no such file.
 std::optional<std::string> sniff_zip(const Sample& sample);
 std::optional<std::string> sniff_ole(const Sample& sample);
+// Whether it is an office document that a password locks, as newer offices write them.
+bool is_encrypted_package(const Sample& sample);
 // By the first bytes, for what libmagic does not know or confuses.
 std::optional<std::string> sniff_bytes(const Sample& sample);
 // By the words, where it is text at all.

@@ -146,6 +146,10 @@ std::string type_of_encrypted(std::string_view suffix) {
 
 }  // namespace
 
+bool is_encrypted_package(const Sample& sample) {
+  return sample.begins_with(kMagic) && OlePeek(sample).has("EncryptedPackage");
+}
+
 std::optional<std::string> sniff_ole(const Sample& sample) {
   if (!sample.begins_with(kMagic)) return std::nullopt;
   const OlePeek ole(sample);

@@ -48,6 +48,9 @@ struct StepContext {
 // Nothing: done.
 using StepEnd = std::optional<Failure>;
 
+// Whether its libraries start threads. Processes are never allowed.
+enum class Threads { None, Allowed };
+
 struct Step {
   const char* name;
   std::string (*version)();
@@ -55,6 +58,10 @@ struct Step {
   StepEnd (*run)(StepContext& context);
   int tasks_per_poll;
   std::int64_t wall_ms_max = 0;  // where it needs less than others; 0: as all
+  Threads threads = Threads::None;
+  // Where set, a child is kept from task to task of one job, since it takes long to get ready: this
+  // is called in it once, before it sees any file.
+  void (*begin)() = nullptr;
 };
 
 // The steps of quern-steps.

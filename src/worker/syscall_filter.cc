@@ -1,5 +1,6 @@
 #include "worker/syscall_filter.h"
 
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
 #include <sys/mman.h>
@@ -44,6 +45,21 @@ constexpr int kAllowed[] = {
     SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack), SCMP_SYS(restart_syscall), SCMP_SYS(exit),
     SCMP_SYS(exit_group)};
 
+// A clone that is no thread is a process.
+int allow_threads(scmp_filter_ctx context) {
+  int failed = ::seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+                                  SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+  failed |= ::seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
+                               SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME));
+  for (const int number :
+       {SCMP_SYS(set_tid_address), SCMP_SYS(sched_setscheduler), SCMP_SYS(sched_getparam),
+        SCMP_SYS(sched_getscheduler), SCMP_SYS(sched_setaffinity), SCMP_SYS(membarrier),
+        SCMP_SYS(eventfd2), SCMP_SYS(setpriority), SCMP_SYS(getpriority)}) {
+    failed |= ::seccomp_rule_add(context, SCMP_ACT_ALLOW, number, 0);
+  }
+  return failed;
+}
+
 using Context = std::unique_ptr<void, void (*)(scmp_filter_ctx)>;
 
 Result<std::vector<sock_filter>> exported(scmp_filter_ctx context) {
@@ -62,7 +78,7 @@ Result<std::vector<sock_filter>> exported(scmp_filter_ctx context) {
 
 }  // namespace
 
-Result<SyscallFilter> SyscallFilter::make() {
+Result<SyscallFilter> SyscallFilter::make(const Step& step) {
   const Context context(::seccomp_init(SCMP_ACT_ERRNO(EPERM)), ::seccomp_release);
   if (!context) return Error{Errc::Unavailable, "no seccomp"};
   int failed = ::seccomp_rule_add(context.get(), SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
@@ -70,6 +86,16 @@ Result<SyscallFilter> SyscallFilter::make() {
   failed |= ::seccomp_rule_add(context.get(), SCMP_ACT_ERRNO(ENOTTY), SCMP_SYS(ioctl), 0);
   for (const int number : kAllowed) {
     failed |= ::seccomp_rule_add(context.get(), SCMP_ACT_ALLOW, number, 0);
+  }
+  if (step.threads == Threads::Allowed) failed |= allow_threads(context.get());
+  if (step.begin != nullptr) {
+    // Its orders, and an office's care for the rights of files that it writes.
+    for (const int number :
+         {SCMP_SYS(sendmsg), SCMP_SYS(recvmsg), SCMP_SYS(chmod), SCMP_SYS(fchmod), SCMP_SYS(chown),
+          SCMP_SYS(fchown), SCMP_SYS(mlock), SCMP_SYS(munlock), SCMP_SYS(utimensat),
+          SCMP_SYS(utime), SCMP_SYS(flock), SCMP_SYS(prlimit64)}) {
+      failed |= ::seccomp_rule_add(context.get(), SCMP_ACT_ALLOW, number, 0);
+    }
   }
   if (failed != 0) return Error{Errc::Unavailable, "seccomp does not know a system call of ours"};
   TRY_ASSIGN(std::vector<sock_filter> program, exported(context.get()));

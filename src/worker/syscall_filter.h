@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "base/result.h"
+#include "worker/step.h"
 
 namespace quern::worker {
 
 class SyscallFilter {
  public:
-  static Result<SyscallFilter> make();
+  static Result<SyscallFilter> make(const Step& step);
 
   // After no_new_privs.
   Result<> apply() const;

@@ -21,6 +21,7 @@
 #include "worker/box_root.h"
 #include "worker/channel.h"
 #include "worker/confine.h"
+#include "worker/kept_child.h"
 #include "worker/syscall_filter.h"
 
 namespace quern::worker {
@@ -108,7 +109,7 @@ int run_guarded(const Step& step, const Order& order) {
   ::dup2(order.note(), STDOUT_FILENO);
   ::dup2(order.note(), STDERR_FILENO);
   ::setvbuf(stderr, nullptr, _IOLBF, 4096);
-  limit_child(order.run);
+  limit_child(order.run, step);
   if (filter != nullptr && !filter->apply()) ::_exit(kExitNoBox);
   const int code = run_guarded(step, order);
   std::fflush(stderr);
@@ -117,6 +118,55 @@ int run_guarded(const Step& step, const Order& order) {
 
 std::int64_t microseconds(const timeval& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000 + time.tv_usec;
+}
+
+Report own_usage() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  Report report{Report::Kind::Ended};
+  report.cpu_us = microseconds(used.ru_utime) + microseconds(used.ru_stime);
+  report.peak_kib = used.ru_maxrss;
+  return report;
+}
+
+std::optional<Order> receive_order(int channel) {
+  auto received = receive_message(channel);
+  if (!received || received->bytes.size() != sizeof(RunOrder) ||
+      received->descriptors.size() < kOrderDescriptors) {
+    return std::nullopt;
+  }
+  Order order;
+  std::memcpy(&order.run, received->bytes.data(), sizeof order.run);
+  order.descriptors = std::move(received->descriptors);
+  return order;
+}
+
+// The life of a kept child: one task after the other, until one goes wrong.
+[[noreturn]] void serve_kept(const Step& step, const SyscallFilter* filter, int channel) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const int out = ::dup(STDOUT_FILENO);
+  const int error = ::dup(STDERR_FILENO);
+  ::setvbuf(stderr, nullptr, _IOLBF, 4096);
+  if (filter != nullptr && !filter->apply()) ::_exit(kExitNoBox);
+  step.begin();
+  for (;;) {
+    const std::optional<Order> order = receive_order(channel);
+    if (!order) ::_exit(0);
+    const std::int64_t before_us = own_usage().cpu_us;
+    const Report started{Report::Kind::Started};
+    if (!send_message(kZygoteChannel, bytes_of(started))) ::_exit(kExitNoBox);
+    ::dup2(order->note(), STDOUT_FILENO);
+    ::dup2(order->note(), STDERR_FILENO);
+    limit_child(order->run, step);
+    const int code = run_guarded(step, *order);
+    std::fflush(stderr);
+    if (code != 0) ::_exit(code);
+    ::dup2(out, STDOUT_FILENO);
+    ::dup2(error, STDERR_FILENO);
+    Report ended = own_usage();
+    ended.cpu_us -= before_us;
+    if (!send_message(channel, bytes_of(ended))) ::_exit(0);
+  }
 }
 
 Report wait_for(pid_t child) {
@@ -133,7 +183,7 @@ class Zygote {
  public:
   Zygote(const Step& step, Confinement confinement)
       : step_(step), confinement_(std::move(confinement)) {
-    auto filter = SyscallFilter::make();
+    auto filter = SyscallFilter::make(step_);
     if (filter) {
       filter_.emplace(*std::move(filter));
       confinement_.done.emplace_back("seccomp");
@@ -144,20 +194,14 @@ class Zygote {
 
   int serve() {
     step_.warm();
+    if (step_.begin != nullptr) keep_child();
     const Report ready{Report::Kind::Ready};
     const std::string message = std::string(bytes_of(ready)) + confinement_.json();
     if (!send_message(kZygoteChannel, message)) return kExitNoBox;
     for (;;) {
-      auto received = receive_message(kZygoteChannel);
-      if (!received || received->bytes.empty()) return 0;
-      if (received->bytes.size() != sizeof(RunOrder) ||
-          received->descriptors.size() < kOrderDescriptors) {
-        return kExitNoBox;
-      }
-      Order order;
-      std::memcpy(&order.run, received->bytes.data(), sizeof order.run);
-      order.descriptors = std::move(received->descriptors);
-      const Report ended = run(order);
+      std::optional<Order> order = receive_order(kZygoteChannel);
+      if (!order) return 0;
+      const Report ended = step_.begin != nullptr ? run_kept(*order) : run(*order);
       if (!send_message(kZygoteChannel, bytes_of(ended))) return 0;
     }
   }
@@ -169,15 +213,54 @@ class Zygote {
     order.descriptors.clear();
     if (child < 0) return Report{Report::Kind::Ended, kExitNoBox << 8};
     const Report ended = wait_for(child);
-    // Whatever it left behind in our namespace.
+    clear();
+    return ended;
+  }
+
+  // Whatever a child left behind in our namespace.
+  void clear() {
     if (confinement_.has("processes")) ::kill(-1, SIGKILL);
-    empty_scratch(confinement_);
+    empty_scratch(confinement_, Leftovers::All);
+  }
+
+  void keep_child() {
+    kept_ = KeptChild::start([this](int channel) {
+      const SyscallFilter* filter = filter_ ? &*filter_ : nullptr;
+      serve_kept(step_, filter, channel);
+    });
+  }
+  void retire() {
+    if (!kept_) return;
+    kept_->kill();
+    kept_.reset();
+    clear();
+  }
+
+  Report run_kept(Order& order) {
+    if (kept_ && !kept_->suits(order.run)) retire();
+    if (!kept_) keep_child();
+    if (!kept_) return Report{Report::Kind::Ended, kExitNoBox << 8};
+    std::vector<int> given;
+    for (const io::Descriptor& descriptor : order.descriptors) given.push_back(descriptor.get());
+    const bool sent = kept_->send(order.run, given);
+    order.descriptors.clear();
+    if (sent) {
+      if (const std::optional<Report> ended = kept_->receive()) {
+        empty_scratch(confinement_, Leftovers::Task);
+        return *ended;
+      }
+    }
+    // It has died, or is about to.
+    const Report ended = wait_for(kept_->pid());
+    kept_.reset();
+    clear();
     return ended;
   }
 
   const Step& step_;
   Confinement confinement_;
   std::optional<SyscallFilter> filter_;
+  std::optional<KeptChild> kept_;
 };
 
 std::string text_of(const json::object& object, std::string_view key) {

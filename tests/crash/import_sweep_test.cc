@@ -75,7 +75,8 @@ Result<std::string> import_to_the_end(World& world, const std::string& sample,
 TEST(ImportSweepTest, EndsLikeTheCalmRunOnSqlite) {
   const NestedSample sample;
   const SweepReport report = support::kill_sweep(
-      [&sample](World& world) { return import_to_the_end(world, sample.path(), ""); });
+      [&sample](World& world) { return import_to_the_end(world, sample.path(), ""); },
+      {.parallel = 2, .visits_per_point_max = 6, .pace_varies = true});
   EXPECT_THAT(report.outcome, HasSubstr("unhandled"));
   EXPECT_THAT(report.outcome, HasSubstr(R"("clean":true)"));
   EXPECT_GT(report.writes, 20);

@@ -262,6 +262,7 @@ void expect_clean(const SweepReport& report) {
   EXPECT_TRUE(report.failures.empty()) << report.text();
   EXPECT_EQ(report.outcome, kStoryEnd);
   EXPECT_GE(report.writes, 30);
+  EXPECT_GT(report.kills, report.unreached * 4) << report.text();
   for (const char* point : {"tree.upload.created", "tree.upload.done", "tree.upload.dropped",
                             "tree.root.written", "store.batch.committed"}) {
     EXPECT_TRUE(report.visits_by_point.contains(point)) << point << " was never reached";
@@ -269,8 +270,9 @@ void expect_clean(const SweepReport& report) {
 }
 
 TEST(UploadSweepTest, EndsLikeTheCalmRunOnSqlite) {
-  expect_clean(support::kill_sweep([](World& world) { return tell_a_story(world, ""); },
-                                   {.parallel = 2, .visits_per_point_max = 2}));
+  expect_clean(
+      support::kill_sweep([](World& world) { return tell_a_story(world, ""); },
+                          {.parallel = 2, .visits_per_point_max = 2, .pace_varies = true}));
 }
 
 TEST(UploadSweepTest, EndsLikeTheCalmRunOnPostgres) {
@@ -284,8 +286,8 @@ TEST(UploadSweepTest, EndsLikeTheCalmRunOnPostgres) {
     return tell_a_story(world, database);
   };
   // Each run makes a database: at every other write it takes long enough.
-  expect_clean(
-      support::kill_sweep(scenario, {.parallel = 3, .visits_per_point_max = 1, .every = 2}));
+  expect_clean(support::kill_sweep(
+      scenario, {.parallel = 3, .visits_per_point_max = 1, .every = 2, .pace_varies = true}));
 }
 
 }  // namespace

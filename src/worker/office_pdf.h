@@ -1,0 +1,12 @@
+// What LibreOffice writes into a PDF of the moment at which it did: gone, so that the same document
+// gives the same bytes.
+#pragma once
+
+#include <string>
+
+namespace quern::worker {
+
+// In place: dates, the identifier and the checksum become zeros of the same length.
+void forget_when_made(std::string& pdf);
+
+}  // namespace quern::worker

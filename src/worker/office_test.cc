@@ -1,0 +1,142 @@
+// The Office step in its box, on documents made here.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/program.h"
+#include "support/temp_folder.h"
+#include "worker/box.h"
+#include "worker/flat_sheet.h"
+#include "worker/office.h"
+#include "worker/office_pdf.h"
+#include "worker/scratch_file.h"
+#include "worker/scripted_server.h"
+
+namespace quern::worker {
+namespace {
+
+using model::ErrorKind;
+using ::testing::HasSubstr;
+
+TEST(FlatSheetTest, CellsKeepTheirTextAndQuotesAreObeyed) {
+  const std::string xml = flat_sheet("a,\"b, \"\"c\"\"\",<d>\n007,12,\n", ',').xml;
+  EXPECT_THAT(xml, HasSubstr("<text:p>a</text:p>"));
+  EXPECT_THAT(xml, HasSubstr("<text:p>b, \"c\"</text:p>"));
+  EXPECT_THAT(xml, HasSubstr("<text:p>&lt;d&gt;</text:p>"));
+  EXPECT_THAT(xml, HasSubstr(R"("string"><text:p>007</text:p>)")) << "zeros in front stay";
+  EXPECT_THAT(xml, HasSubstr(R"("float" office:value="12")"));
+}
+
+TEST(FlatSheetTest, AQuoteThatNeverEndsAndNothingAtAllAreSheetsToo) {
+  EXPECT_THAT(flat_sheet("\"a,b\nc", ',').xml, HasSubstr("a,b</text:p><text:p>c"));
+  EXPECT_THAT(flat_sheet("", ',').xml, HasSubstr("<table:table-cell/>"));
+}
+
+TEST(FlatSheetTest, RowsAndColumnsBeyondASheetAreCutAndItIsSaid) {
+  EXPECT_TRUE(flat_sheet(std::string(kSheetColumnsMax, ','), ',').was_cut);
+  EXPECT_FALSE(flat_sheet(std::string(kSheetColumnsMax - 1, ','), ',').was_cut);
+  EXPECT_TRUE(flat_sheet(std::string(kSheetRowsMax + 1, '\n'), ',').was_cut);
+  EXPECT_FALSE(flat_sheet(std::string(kSheetRowsMax, '\n'), ',').was_cut);
+}
+
+TEST(FlatSheetTest, TheSeparatorIsTheOneThatStandsThereMost) {
+  EXPECT_EQ(separator_of("a;b;c\n1,5;2;3\n"), ';');
+  EXPECT_EQ(separator_of("a\tb\n"), '\t');
+  EXPECT_EQ(separator_of("a"), ',');
+}
+
+TEST(OfficePdfTest, WhatTellsTheMomentIsGoneAndNothingMoves) {
+  std::string pdf =
+      "%PDF-1.6\n<</CreationDate(D:20261115192229Z')>>\ntrailer\n<</ID [ <AB12>\n<CD34> ]\n"
+      "/DocChecksum /99AA\n>>\nstartxref\n1\n%%EOF\n";
+  const std::size_t before = pdf.size();
+  forget_when_made(pdf);
+  EXPECT_EQ(pdf.size(), before);
+  EXPECT_THAT(pdf, HasSubstr("(D:19700101000000Z')"));
+  EXPECT_THAT(pdf, HasSubstr("<0000>\n<0000> ]\n/DocChecksum /0000\n"));
+}
+
+net::Task<std::pair<RunEnd, std::string>> read_all(std::shared_ptr<Run> run) {
+  std::pair<RunEnd, std::string> result;
+  std::string buffer(64 * 1024, '\0');
+  for (;;) {
+    const std::size_t n = co_await run->read(buffer);
+    if (n == 0) break;
+    result.second.append(buffer.data(), n);
+  }
+  result.first = co_await run->finish();
+  co_return result;
+}
+
+class OfficeTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    BoxOptions options;
+    options.program = support::program_path("quern-steps");
+    options.step = "Office";
+    auto box = loop_.run_until(Box::start(loop_, options));
+    ASSERT_TRUE(box.ok()) << box.error().message();
+    box_ = *std::move(box);
+  }
+
+  std::pair<RunEnd, std::string> run(const std::string& filename, const std::string& bytes,
+                                     std::int64_t job = 1) {
+    const io::Descriptor input = *make_memory_file(bytes);
+    BoxTask task;
+    task.json = R"({"filename":")" + filename + R"(","metadata":{}})";
+    task.inputs = {input.get()};
+    task.input_bytes = bytes.size();
+    task.boundary = "BOUNDARY";
+    task.job = job;
+    auto run = box_->run(task);
+    CHECK_OK(run);
+    return loop_.run_until(read_all(*std::move(run)));
+  }
+  std::string pdf_of(const std::string& filename, const std::string& bytes, std::int64_t job = 1) {
+    const auto [end, body] = run(filename, bytes, job);
+    if (end.failure) return end.failure->message + ": " + end.note;
+    const auto parts = parts_of(body + "--BOUNDARY--");
+    if (parts.size() != 2) return "not two parts";
+    return parts[1].second;
+  }
+
+  net::Loop loop_;
+  std::unique_ptr<Box> box_;
+};
+
+const std::string kRtf = R"({\rtf1\ansi A letter, \b in bold\b0 .\par})";
+
+TEST_F(OfficeTest, ALetterATableAndAFlatDocumentBecomePdfs) {
+  EXPECT_TRUE(pdf_of("letter.rtf", kRtf).starts_with("%PDF-"));
+  EXPECT_TRUE(pdf_of("table.csv", "name;town\nAda;London\n").starts_with("%PDF-"));
+  EXPECT_TRUE(pdf_of("sheet.fods", flat_sheet("a,b\n1,2\n", ',').xml).starts_with("%PDF-"));
+}
+
+TEST_F(OfficeTest, TheSameDocumentGivesTheSameBytesOnAnotherDayAndInAnotherChild) {
+  const std::string first = pdf_of("letter.rtf", kRtf, 1);
+  ASSERT_TRUE(first.starts_with("%PDF-")) << first;
+  EXPECT_EQ(pdf_of("letter.rtf", kRtf, 1), first) << "in the same child";
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // another second on the clock
+  EXPECT_EQ(pdf_of("letter.rtf", kRtf, 2), first) << "in another one";
+}
+
+TEST_F(OfficeTest, BytesThatAreNoDocumentAreRefusedBeforeAnOfficeSeesThem) {
+  const auto [end, body] = run("letter.docx", std::string("\x01\x02\x03\x04\xFF", 5));
+  ASSERT_TRUE(end.failure.has_value());
+  EXPECT_EQ(end.failure->kind, ErrorKind::Corrupt);
+  EXPECT_THAT(end.failure->message, HasSubstr("no office document"));
+  EXPECT_EQ(body, "");
+  EXPECT_TRUE(pdf_of("letter.rtf", kRtf).starts_with("%PDF-")) << "the next one is fine";
+}
+
+TEST_F(OfficeTest, ATableBeyondTheLimitIsCutAndTheNoteSaysSo) {
+  std::string table;
+  while (table.size() < (5 << 20)) table += "one,two,three,four,five,six,seven,eight,nine,ten\n";
+  const auto [end, body] = run("huge.csv", table);
+  EXPECT_FALSE(end.failure.has_value()) << end.failure->message;
+  EXPECT_THAT(end.note, HasSubstr("the table is cut after"));
+  std::printf("%lld ms, %lld KiB, %zu bytes\n", static_cast<long long>(end.cost.wall_ms),
+              static_cast<long long>(end.cost.peak_kib), body.size());
+}
+
+}  // namespace
+}  // namespace quern::worker

@@ -1,0 +1,160 @@
+#include "worker/pdf_document.h"
+
+#include <fmt/format.h>
+#include <mupdf/pdf.h>
+
+#include "worker/cpu_alarm.h"
+#include "worker/mupdf_call.h"
+#include "worker/mupdf_context.h"
+#include "worker/thumbnail.h"
+
+namespace quern::worker {
+
+using model::ErrorKind;
+
+namespace {
+
+constexpr int kAboutBytesMax = 4096;
+
+// The pages' own, the letters' places: nothing of MuPDF's options for show.
+struct TextRun {
+  fz_stext_page* text = nullptr;
+  fz_device* device = nullptr;
+  fz_cookie cookie{};
+};
+
+int run_for_text(fz_context* ctx, fz_page* page, TextRun& run) {
+  const int code = mupdf_call(ctx, [&] {
+    const fz_stext_options options{};
+    run.text = ::fz_new_stext_page(ctx, ::fz_bound_page(ctx, page));
+    run.device = ::fz_new_stext_device(ctx, run.text, &options);
+    ::fz_run_page(ctx, page, run.device, fz_identity, &run.cookie);
+    ::fz_close_device(ctx, run.device);
+  });
+  ::fz_drop_device(ctx, run.device);
+  return code;
+}
+
+}  // namespace
+
+PdfPage::~PdfPage() {
+  ::fz_drop_page(mupdf_context(), page_);
+}
+
+std::optional<Failure> PdfPage::read(std::uint64_t characters_max, PageText& text) const {
+  fz_context* const ctx = mupdf_context();
+  TextRun run;
+  int code = FZ_ERROR_NONE;
+  {
+    const CpuAlarm alarm(kPageTextMs, &run.cookie.abort);
+    code = run_for_text(ctx, page_, run);
+  }
+  if (run.text != nullptr) text = page_text(*run.text, characters_max);
+  ::fz_drop_stext_page(ctx, run.text);
+  if (run.cookie.abort != 0) {
+    return Failure{ErrorKind::Timeout,
+                   fmt::format("its text is not read after {} s", kPageTextMs / 1000)};
+  }
+  if (code != FZ_ERROR_NONE) return mupdf_failure(ctx, code, "it");
+  return std::nullopt;
+}
+
+std::optional<std::string> PdfPage::thumbnail(int pixels) const {
+  fz_cookie cookie{};
+  const CpuAlarm alarm(kPageDrawMs, &cookie.abort);
+  return thumbnail_of_page(page_, pixels, &cookie);
+}
+
+std::optional<Failure> PdfDocument::open(std::string_view bytes, const char* type,
+                                         std::unique_ptr<PdfDocument>& document) {
+  fz_context* const ctx = mupdf_context();
+  fz_stream* stream = nullptr;
+  fz_document* opened = nullptr;
+  const int code = mupdf_call(ctx, [&] {
+    const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
+    stream = ::fz_open_memory(ctx, data, bytes.size());
+    opened = ::fz_open_document_with_stream(ctx, type, stream);
+  });
+  ::fz_drop_stream(ctx, stream);
+  if (code != FZ_ERROR_NONE) return mupdf_failure(ctx, code, "the document");
+  document.reset(new PdfDocument(opened));
+  return document->prepare();
+}
+
+PdfDocument::~PdfDocument() {
+  ::fz_drop_document(mupdf_context(), document_);
+}
+
+std::optional<Failure> PdfDocument::prepare() {
+  fz_context* const ctx = mupdf_context();
+  if (::fz_needs_password(ctx, document_) != 0) {
+    return Failure{ErrorKind::Encrypted,
+                   "it opens with a password only: remove the password and add it again"};
+  }
+  const int code = mupdf_call(ctx, [&] { pages_ = ::fz_count_pages(ctx, document_); });
+  if (code != FZ_ERROR_NONE) return mupdf_failure(ctx, code, "the list of its pages");
+  if (pages_ > kPdfPagesMax) {
+    return Failure{ErrorKind::TooMany,
+                   fmt::format("it says it has {} pages; at most {} are read: split it", pages_,
+                               kPdfPagesMax)};
+  }
+  pdf_document* const pdf = ::pdf_specifics(ctx, document_);
+  // Else each page is looked for from the first one on.
+  if (pdf != nullptr) mupdf_call(ctx, [&] { ::pdf_load_page_tree(ctx, pdf); });
+  return std::nullopt;
+}
+
+bool PdfDocument::was_repaired() const {
+  const pdf_document* const pdf = ::pdf_specifics(mupdf_context(), document_);
+  return pdf != nullptr && pdf->repair_attempted != 0;
+}
+
+bool PdfDocument::is_encrypted() const {
+  const pdf_document* const pdf = ::pdf_specifics(mupdf_context(), document_);
+  return pdf != nullptr && pdf->crypt != nullptr;
+}
+
+std::string PdfDocument::about(const char* key) const {
+  fz_context* const ctx = mupdf_context();
+  char value[kAboutBytesMax] = "";
+  const int code = mupdf_call(ctx, [&] {
+    char name[64];
+    ::fz_snprintf(name, sizeof name, "info:%s", key);
+    ::fz_lookup_metadata(ctx, document_, name, value, sizeof value);
+  });
+  return code == FZ_ERROR_NONE ? value : "";
+}
+
+std::optional<Failure> PdfDocument::load(int number, std::unique_ptr<PdfPage>& page) const {
+  fz_context* const ctx = mupdf_context();
+  fz_page* loaded = nullptr;
+  const int code = mupdf_call(ctx, [&] { loaded = ::fz_load_page(ctx, document_, number); });
+  if (code != FZ_ERROR_NONE) return mupdf_failure(ctx, code, fmt::format("page {}", number + 1));
+  page = std::make_unique<PdfPage>(loaded);
+  return std::nullopt;
+}
+
+std::optional<Failure> PdfDocument::write(std::string& pdf) const {
+  fz_context* const ctx = mupdf_context();
+  fz_buffer* buffer = nullptr;
+  fz_output* output = nullptr;
+  const int code = mupdf_call(ctx, [&] {
+    pdf_write_options options = pdf_default_write_options;
+    options.do_garbage = 1;
+    options.do_compress = 1;
+    options.do_encrypt = PDF_ENCRYPT_NONE;
+    buffer = ::fz_new_buffer(ctx, 1 << 16);
+    output = ::fz_new_output_with_buffer(ctx, buffer);
+    ::pdf_write_document(ctx, ::pdf_specifics(ctx, document_), output, &options);
+    ::fz_close_output(ctx, output);
+  });
+  if (code == FZ_ERROR_NONE) {
+    pdf.assign(reinterpret_cast<const char*>(buffer->data), buffer->len);
+  }
+  ::fz_drop_output(ctx, output);
+  ::fz_drop_buffer(ctx, buffer);
+  if (code != FZ_ERROR_NONE) return mupdf_failure(ctx, code, "the document");
+  return std::nullopt;
+}
+
+}  // namespace quern::worker

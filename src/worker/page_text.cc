@@ -5,23 +5,24 @@
 #include <unordered_map>
 #include <vector>
 
-#include "worker/reading_order.h"
+#include "worker/text_line.h"
 
 namespace quern::worker {
 namespace {
 
-// Both in parts of the size of a letter. The narrowest letters are two tenths wide.
-constexpr float kDoubledLetter = 0.1F;
+// In parts of the size of a letter.
 constexpr float kDoubledLine = 0.25F;
 constexpr float kSameBaseline = 0.3F;
+constexpr float kSameRow = 0.7F;
+constexpr float kRoom = 2.5F;
 constexpr std::size_t kSameTextMax = 64;
+// Of what lies on top; the rest goes to the end.
+constexpr std::size_t kAddedLinesMax = 2'000;
 
-constexpr int kSoftHyphen = 0xAD;
-constexpr int kHyphen = 0x2010;
+constexpr char32_t kSoftHyphen = 0xAD;
+constexpr char32_t kHyphen = 0x2010;
 
-float distance(fz_point a, fz_point b) {
-  return std::hypot(a.x - b.x, a.y - b.y);
-}
+using Lines = std::vector<TextLine>;
 
 bool is_letter(char32_t c) {
   const bool ascii = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -44,56 +45,57 @@ void append_utf8(std::string& text, char32_t c) {
   text.append(bytes, static_cast<std::size_t>(::fz_runetochar(bytes, static_cast<int>(c))));
 }
 
-// Of one line, without letters that were drawn twice.
-struct Line {
-  std::u32string letters;
-  fz_point begin{};
-  fz_point end{};
-  float size = 0;
-};
-
-Line line_of(const fz_stext_line& source) {
-  Line line;
-  std::vector<PlacedLetter> placed;
-  const fz_stext_char* before = nullptr;
-  for (const fz_stext_char* c = source.first_char; c != nullptr; c = c->next) {
-    const bool twice = before != nullptr && before->c == c->c && c->c != ' ' &&
-                       distance(before->origin, c->origin) < kDoubledLetter * c->size;
-    if (twice) continue;
-    if (before == nullptr) line.begin = c->origin;
-    before = c;
-    line.end = c->origin;
-    line.size = std::max(line.size, c->size);
-    if (c->c >= ' ' && c->c != 0x7F) {
-      placed.push_back({static_cast<char32_t>(c->c), c->origin.x});
+Lines lines_of(const fz_stext_page& page) {
+  Lines lines;
+  int number = 0;
+  for (const fz_stext_block* block = page.first_block; block != nullptr; block = block->next) {
+    if (block->type != FZ_STEXT_BLOCK_TEXT) continue;
+    ++number;
+    for (const fz_stext_line* line = block->u.t.first_line; line != nullptr; line = line->next) {
+      TextLine found = text_line(*line);
+      if (found.letters.empty()) continue;
+      found.block = number;
+      lines.push_back(std::move(found));
     }
   }
-  to_reading_order(placed);
-  for (const PlacedLetter& letter : placed) line.letters += letter.letter;
-  while (!line.letters.empty() && line.letters.back() == ' ') line.letters.pop_back();
-  return line;
+  return lines;
+}
+
+bool is_same_row(const TextLine& a, const TextLine& b, float tolerance) {
+  return std::abs(a.begin.y - b.begin.y) < tolerance * std::max(a.size, b.size);
+}
+
+// Behind the nearest line that stands to its left, else at the end.
+void put(Lines& lines, TextLine added) {
+  auto nearest = lines.end();
+  for (auto line = lines.begin(); line != lines.end(); ++line) {
+    if (!is_same_row(*line, added, kSameRow) || line->begin.x > added.begin.x) continue;
+    if (nearest == lines.end() || line->begin.x >= nearest->begin.x) nearest = line;
+  }
+  if (nearest == lines.end()) {
+    lines.push_back(std::move(added));
+    return;
+  }
+  added.block = nearest->block;
+  added.begin.y = nearest->begin.y;
+  lines.insert(nearest + 1, std::move(added));
 }
 
 class Reading {
  public:
   explicit Reading(std::uint64_t characters_max) : characters_max_(characters_max) {}
 
-  PageText read(const fz_stext_page& page) {
-    for (const fz_stext_block* block = page.first_block; block != nullptr; block = block->next) {
-      if (block->type != FZ_STEXT_BLOCK_TEXT) continue;
-      is_first_of_block_ = true;
-      for (const fz_stext_line* line = block->u.t.first_line; line != nullptr; line = line->next) {
-        take(line_of(*line));
-        if (result_.was_cut) return finished();
-      }
+  PageText read(const Lines& lines) {
+    for (const TextLine& line : lines) {
+      if (!result_.was_cut && !is_shadow(line)) take(line);
     }
-    return finished();
+    if (!result_.text.empty()) result_.text += '\n';
+    return std::move(result_);
   }
 
  private:
-  void take(const Line& line) {
-    if (line.letters.empty() || is_shadow(line)) return;
-    if (!is_first_) part(line);
+  void take(const TextLine& line) {
+    if (last_ != nullptr) part(*last_, line);
     for (const char32_t c : line.letters) {
       if (result_.characters >= characters_max_) {
         result_.was_cut = true;
@@ -101,46 +103,40 @@ class Reading {
       }
       append(c);
     }
-    last_ = line;
-    is_first_ = is_first_of_block_ = false;
+    last_ = &line;
   }
 
   void append(char32_t c) {
-    // Kept back: the next line decides.
     if (c == kSoftHyphen) return;
     append_utf8(result_.text, c == kHyphen ? U'-' : c);
     ++result_.characters;
   }
 
-  // What stands between the last line and this one.
-  void part(const Line& line) {
-    const bool beside = !is_first_of_block_ && is_beside(line);
-    if (beside) {
+  // What stands between two lines.
+  void part(const TextLine& before, const TextLine& line) {
+    if (is_same_row(before, line, kSameBaseline) && line.begin.x > before.end.x) {
       append('\t');
-    } else if (last_.letters.back() == kSoftHyphen && goes_on(line.letters[0])) {
+    } else if (before.letters.back() == kSoftHyphen && goes_on(line.letters[0])) {
       return;
-    } else if (is_cut_word(line)) {
+    } else if (is_cut_word(before.letters) && goes_on(line.letters[0])) {
       result_.text.pop_back();
       --result_.characters;
     } else {
       append('\n');
-      if (is_first_of_block_) append('\n');
+      const float room = std::abs(line.begin.y - before.begin.y);
+      if (before.block != line.block && room > kRoom * std::max(line.size, before.size)) {
+        append('\n');
+      }
     }
   }
 
-  bool is_beside(const Line& line) const {
-    return std::abs(line.begin.y - last_.begin.y) < kSameBaseline * line.size &&
-           line.begin.x > last_.end.x;
+  static bool is_cut_word(const std::u32string& letters) {
+    const std::size_t n = letters.size();
+    if (n < 3 || (letters[n - 1] != '-' && letters[n - 1] != kHyphen)) return false;
+    return is_letter(letters[n - 2]) && is_letter(letters[n - 3]);
   }
 
-  bool is_cut_word(const Line& line) const {
-    const std::u32string& before = last_.letters;
-    if (before.size() < 3 || (before.back() != '-' && before.back() != kHyphen)) return false;
-    return is_letter(before[before.size() - 2]) && is_letter(before[before.size() - 3]) &&
-           goes_on(line.letters[0]);
-  }
-
-  bool is_shadow(const Line& line) {
+  bool is_shadow(const TextLine& line) {
     std::vector<fz_point>& places = seen_[line.letters];
     for (const fz_point& place : places) {
       if (distance(place, line.begin) < kDoubledLine * line.size) return true;
@@ -149,23 +145,23 @@ class Reading {
     return false;
   }
 
-  PageText finished() {
-    if (!result_.text.empty()) result_.text += '\n';
-    return std::move(result_);
-  }
-
   std::uint64_t characters_max_;
   PageText result_;
-  Line last_;
-  bool is_first_ = true;
-  bool is_first_of_block_ = true;
+  const TextLine* last_ = nullptr;
   std::unordered_map<std::u32string, std::vector<fz_point>> seen_;
 };
 
 }  // namespace
 
-PageText page_text(const fz_stext_page& page, std::uint64_t characters_max) {
-  return Reading(characters_max).read(page);
+PageText page_text(const fz_stext_page& page, const fz_stext_page& added,
+                   std::uint64_t characters_max) {
+  Lines lines = lines_of(page);
+  Lines on_top = lines_of(added);
+  const bool few = on_top.size() <= kAddedLinesMax;
+  for (TextLine& line : on_top) {
+    few ? put(lines, std::move(line)) : lines.push_back(std::move(line));
+  }
+  return Reading(characters_max).read(lines);
 }
 
 }  // namespace quern::worker

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <mupdf/pdf.h>
 
+#include <algorithm>
+
 #include "worker/cpu_alarm.h"
 #include "worker/mupdf_call.h"
 #include "worker/mupdf_context.h"
@@ -15,24 +17,57 @@ using model::ErrorKind;
 namespace {
 
 constexpr int kAboutBytesMax = 4096;
+constexpr int kPageTreeDepthMax = 200;
 
-// The pages' own, the letters' places: nothing of MuPDF's options for show.
+// What a page says: itself, and what lies on top of it.
 struct TextRun {
-  fz_stext_page* text = nullptr;
-  fz_device* device = nullptr;
+  fz_stext_page* text[2] = {};
+  fz_device* device[2] = {};
   fz_cookie cookie{};
 };
 
 int run_for_text(fz_context* ctx, fz_page* page, TextRun& run) {
   const int code = mupdf_call(ctx, [&] {
-    const fz_stext_options options{};
-    run.text = ::fz_new_stext_page(ctx, ::fz_bound_page(ctx, page));
-    run.device = ::fz_new_stext_device(ctx, run.text, &options);
-    ::fz_run_page(ctx, page, run.device, fz_identity, &run.cookie);
-    ::fz_close_device(ctx, run.device);
+    fz_stext_options options{};
+    options.flags = FZ_STEXT_INHIBIT_SPACES;  // page_text() does that better
+    for (int i = 0; i < 2; ++i) {
+      run.text[i] = ::fz_new_stext_page(ctx, ::fz_bound_page(ctx, page));
+      run.device[i] = ::fz_new_stext_device(ctx, run.text[i], &options);
+    }
+    ::fz_run_page_contents(ctx, page, run.device[0], fz_identity, &run.cookie);
+    ::fz_run_page_annots(ctx, page, run.device[1], fz_identity, &run.cookie);
+    ::fz_run_page_widgets(ctx, page, run.device[1], fz_identity, &run.cookie);
+    for (fz_device* device : run.device) ::fz_close_device(ctx, device);
   });
-  ::fz_drop_device(ctx, run.device);
+  for (fz_device* device : run.device) ::fz_drop_device(ctx, device);
   return code;
+}
+
+// How many pages the tree really has, up to one more than may be. MuPDF believes what a tree says
+// of itself, and reads memory that nobody wrote where it lies.
+struct PageCount {
+  int pages = 0;
+  int depth = 0;
+};
+
+void count_pages(fz_context* ctx, pdf_obj* node, PageCount& count) {
+  pdf_obj* const kids = ::pdf_dict_get(ctx, node, PDF_NAME(Kids));
+  if (!::pdf_is_array(ctx, kids)) {
+    ++count.pages;
+    return;
+  }
+  if (++count.depth > kPageTreeDepthMax) {
+    ::fz_throw(ctx, FZ_ERROR_GENERIC, "its tree of pages is deeper than %d", kPageTreeDepthMax);
+  }
+  if (::pdf_mark_obj(ctx, node) != 0) {
+    ::fz_throw(ctx, FZ_ERROR_GENERIC, "its tree of pages has a loop");
+  }
+  const int length = ::pdf_array_len(ctx, kids);
+  for (int i = 0; i < length && count.pages <= kPdfPagesMax; ++i) {
+    count_pages(ctx, ::pdf_array_get(ctx, kids, i), count);
+  }
+  ::pdf_unmark_obj(ctx, node);
+  --count.depth;
 }
 
 }  // namespace
@@ -49,8 +84,8 @@ std::optional<Failure> PdfPage::read(std::uint64_t characters_max, PageText& tex
     const CpuAlarm alarm(kPageTextMs, &run.cookie.abort);
     code = run_for_text(ctx, page_, run);
   }
-  if (run.text != nullptr) text = page_text(*run.text, characters_max);
-  ::fz_drop_stext_page(ctx, run.text);
+  if (run.text[1] != nullptr) text = page_text(*run.text[0], *run.text[1], characters_max);
+  for (fz_stext_page* part : run.text) ::fz_drop_stext_page(ctx, part);
   if (run.cookie.abort != 0) {
     return Failure{ErrorKind::Timeout,
                    fmt::format("its text is not read after {} s", kPageTextMs / 1000)};
@@ -91,16 +126,27 @@ std::optional<Failure> PdfDocument::prepare() {
     return Failure{ErrorKind::Encrypted,
                    "it opens with a password only: remove the password and add it again"};
   }
-  const int code = mupdf_call(ctx, [&] { pages_ = ::fz_count_pages(ctx, document_); });
-  if (code != FZ_ERROR_NONE) return mupdf_failure(ctx, code, "the list of its pages");
-  if (pages_ > kPdfPagesMax) {
-    return Failure{ErrorKind::TooMany,
-                   fmt::format("it says it has {} pages; at most {} are read: split it", pages_,
-                               kPdfPagesMax)};
-  }
   pdf_document* const pdf = ::pdf_specifics(ctx, document_);
+  PageCount count;
+  const int code = mupdf_call(ctx, [&] {
+    pages_ = ::fz_count_pages(ctx, document_);
+    if (pdf == nullptr || pages_ > kPdfPagesMax) return;
+    pdf_obj* const root = ::pdf_dict_get(ctx, ::pdf_trailer(ctx, pdf), PDF_NAME(Root));
+    count_pages(ctx, ::pdf_dict_get(ctx, root, PDF_NAME(Pages)), count);
+  });
+  if (code != FZ_ERROR_NONE) return mupdf_failure(ctx, code, "the list of its pages");
+  if (std::max(pages_, count.pages) > kPdfPagesMax) {
+    return Failure{ErrorKind::TooMany,
+                   fmt::format("it says it has {} pages; at most {} are read: split it",
+                               std::max(pages_, count.pages), kPdfPagesMax)};
+  }
+  if (pdf == nullptr) return std::nullopt;
+  if (count.pages != pages_) {
+    return Failure{ErrorKind::Corrupt,
+                   fmt::format("it says it has {} pages and has {}", pages_, count.pages)};
+  }
   // Else each page is looked for from the first one on.
-  if (pdf != nullptr) mupdf_call(ctx, [&] { ::pdf_load_page_tree(ctx, pdf); });
+  mupdf_call(ctx, [&] { ::pdf_load_page_tree(ctx, pdf); });
   return std::nullopt;
 }
 

@@ -85,6 +85,24 @@ std::optional<Failure> linearize(std::string_view pdf, std::string& rewritten) {
   });
 }
 
+std::optional<Failure> mend(std::string_view pdf, std::string& mended) {
+  return guarded([&] {
+    QPDF damaged;
+    read_from(damaged, pdf);
+    QPDF fresh;
+    fresh.emptyPDF();
+    QPDFPageDocumentHelper pages(fresh);
+    for (QPDFPageObjectHelper& page : QPDFPageDocumentHelper(damaged).getAllPages()) {
+      pages.addPage(page, false);
+    }
+    QPDFObjectHandle info = damaged.getTrailer().getKey("/Info");
+    if (info.isIndirect() && info.isDictionary()) {
+      fresh.getTrailer().replaceKey("/Info", fresh.copyForeignObject(info));
+    }
+    mended = written(fresh, Order::Linear);
+  });
+}
+
 PdfSplitter::PdfSplitter() : qpdf_(std::make_unique<QPDF>()), pages_(std::make_unique<Pages>()) {}
 
 PdfSplitter::~PdfSplitter() = default;

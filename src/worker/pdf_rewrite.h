@@ -25,6 +25,9 @@ bool is_linearized(std::string_view pdf);
 
 std::optional<Failure> linearize(std::string_view pdf, std::string& rewritten);
 
+// A new PDF of those pages that can be found, for one whose tree of pages is damaged. Linearized.
+std::optional<Failure> mend(std::string_view pdf, std::string& mended);
+
 class PdfSplitter {
  public:
   static std::optional<Failure> open(std::string_view pdf, std::unique_ptr<PdfSplitter>& splitter);

@@ -108,6 +108,17 @@ TEST(PdfTextTest, OtherScriptsComeBackAsTheyWereWritten) {
   }
 }
 
+TEST(PdfTextTest, RoomBetweenLettersIsABlankWhereItIsMoreThanUsual) {
+  // Thousandths of a letter's size, to the left where positive.
+  EXPECT_EQ(text_of("BT/F 12 Tf 72 700 Td[(Samuel)-125(returned)]TJ ET"), "Samuel returned\n");
+  EXPECT_EQ(text_of("BT/F 12 Tf 72 700 Td 3 Tc(HEADING)Tj ET"), "HEADING\n");
+  EXPECT_EQ(text_of("BT/F 12 Tf 72 700 Td[(W)80(AV)-40(E)]TJ ET"), "WAVE\n");
+}
+
+TEST(PdfTextTest, CellsOfATableArePartedByTabs) {
+  EXPECT_EQ(text_of(line_at(72, 700, "Name") + line_at(300, 700, "Place")), "Name\tPlace\n");
+}
+
 TEST(PdfTextTest, ATextBeyondItsLimitIsCut) {
   Limits limits;
   limits.text_characters = 7;

@@ -68,7 +68,7 @@ class PdfRun {
     if (failed && !hopeless) return failed;
     if (!failed && document_->pages() > 0) return std::nullopt;
     document_.reset();
-    if (bytes_.size() > kRewriteBytesMax || linearize(bytes_, mended_)) return no_pages(failed);
+    if (bytes_.size() > kRewriteBytesMax || mend(bytes_, mended_)) return no_pages(failed);
     const auto again = PdfDocument::open(mended_, kType, document_);
     if (again || document_->pages() == 0) return no_pages(again ? again : failed);
     is_mended_ = true;

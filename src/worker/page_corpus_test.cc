@@ -53,5 +53,15 @@ TEST_F(PageCorpusTest, EveryPdfSaysWhatItsSourceExpects) {
   EXPECT_GT(files.size(), 100U);
 }
 
+TEST_F(PageCorpusTest, EveryWebPageSaysWhatItsSourceExpects) {
+  QUERN_CORPUS_OR_SKIP(corpus);  // QUERN_CORPUS
+  const std::vector<CorpusFile> files = files_for(loop_, corpus, StepId::Html);
+  start("Html");
+  const Tally tally = run_all(files);
+  EXPECT_GE(tally.found * 100, tally.expected * 95);
+  EXPECT_EQ(tally.ends.size(), 1U);  // done
+  EXPECT_GT(files.size(), 60U);
+}
+
 }  // namespace
 }  // namespace quern::worker

@@ -18,6 +18,10 @@ namespace {
 
 constexpr int kAboutBytesMax = 4096;
 constexpr int kPageTreeDepthMax = 200;
+// A4, for what has no pages of its own.
+constexpr float kPageWidthPoints = 595;
+constexpr float kPageHeightPoints = 842;
+constexpr float kLettersPoints = 11;
 
 // What a page says: itself, and what lies on top of it.
 struct TextRun {
@@ -109,10 +113,13 @@ std::optional<Failure> PdfDocument::open(std::string_view bytes, const char* typ
     const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
     stream = ::fz_open_memory(ctx, data, bytes.size());
     opened = ::fz_open_document_with_stream(ctx, type, stream);
+    if (::fz_is_document_reflowable(ctx, opened) != 0) {
+      ::fz_layout_document(ctx, opened, kPageWidthPoints, kPageHeightPoints, kLettersPoints);
+    }
   });
   ::fz_drop_stream(ctx, stream);
+  if (opened != nullptr) document.reset(new PdfDocument(opened));
   if (code != FZ_ERROR_NONE) return mupdf_failure(ctx, code, "the document");
-  document.reset(new PdfDocument(opened));
   return document->prepare();
 }
 

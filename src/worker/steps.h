@@ -7,6 +7,7 @@ namespace quern::worker {
 
 Step archive_step();
 Step detect_step();
+Step html_step();
 Step pdf_step();
 Step text_step();
 

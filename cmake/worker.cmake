@@ -1,7 +1,7 @@
 # quern-steps: the worker program. MuPDF makes its binary AGPL-3; the sources stay Apache-2.0.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(WORKER_LIBRARIES REQUIRED IMPORTED_TARGET
-  libarchive libseccomp uchardet harfbuzz harfbuzz-subset freetype2 zlib libjpeg libopenjp2)
+  libarchive libqpdf libseccomp uchardet harfbuzz harfbuzz-subset freetype2 zlib libjpeg libopenjp2)
 find_library(MAGIC_LIBRARY magic REQUIRED)
 # By hand: the .pc of MuPDF says 1.19 and leaves libraries out.
 find_library(MUPDF_LIBRARY mupdf REQUIRED)
@@ -14,6 +14,8 @@ file(GLOB worker_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/worker/*.cc)
 list(FILTER worker_sources EXCLUDE REGEX "(_test|_bench|/quern_steps|/hostile_steps)\\.cc$")
 add_library(quern_worker STATIC ${worker_sources})
 target_include_directories(quern_worker PUBLIC ${CMAKE_SOURCE_DIR}/src)
+# qpdf's own pointers are those of the standard library.
+target_compile_definitions(quern_worker PUBLIC POINTERHOLDER_TRANSITION=4)
 target_link_libraries(quern_worker PUBLIC quern_model quern_net Boost::json CLI11::CLI11
   ${MUPDF_LIBRARY} ${MUPDF_THIRD_LIBRARY} ${MUJS_LIBRARY} ${GUMBO_LIBRARY} ${JBIG2DEC_LIBRARY}
   ${MAGIC_LIBRARY} PkgConfig::WORKER_LIBRARIES m)

@@ -4,7 +4,8 @@
 namespace quern::worker {
 
 std::span<const Step> all_steps() {
-  static const Step steps[] = {archive_step(), detect_step(), office_step(), text_step()};
+  static const Step steps[] = {archive_step(), detect_step(), html_step(),
+                               office_step(),  pdf_step(),    text_step()};
   return steps;
 }
 

@@ -5,7 +5,15 @@
 #include <new>
 
 // In the library, but in no header of it.
-extern "C" fz_document_handler pdf_document_handler;
+extern "C" {
+extern fz_document_handler pdf_document_handler;
+extern fz_document_handler xhtml_document_handler;
+extern fz_document_handler epub_document_handler;
+extern fz_document_handler fb2_document_handler;
+extern fz_document_handler mobi_document_handler;
+extern fz_document_handler xps_document_handler;
+extern fz_document_handler cbz_document_handler;
+}
 
 namespace quern::worker {
 namespace {
@@ -15,7 +23,12 @@ constexpr std::size_t kStoreBytes = 64 * 1024 * 1024;
 fz_context* make_context() {
   fz_context* context = ::fz_new_context(nullptr, nullptr, kStoreBytes);
   if (context == nullptr) throw std::bad_alloc();
-  ::fz_register_document_handler(context, &pdf_document_handler);
+  for (const fz_document_handler* handler :
+       {&pdf_document_handler, &xhtml_document_handler, &epub_document_handler,
+        &fb2_document_handler, &mobi_document_handler, &xps_document_handler,
+        &cbz_document_handler}) {
+    ::fz_register_document_handler(context, handler);
+  }
   return context;
 }
 

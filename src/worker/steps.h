@@ -7,7 +7,9 @@ namespace quern::worker {
 
 Step archive_step();
 Step detect_step();
+Step html_step();
 Step office_step();
+Step pdf_step();
 Step text_step();
 
 }  // namespace quern::worker

@@ -37,13 +37,13 @@ constexpr int kAllowed[] = {
     SCMP_SYS(madvise), SCMP_SYS(mincore),
     // time, its own state, the end
     SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres), SCMP_SYS(clock_nanosleep), SCMP_SYS(nanosleep),
-    SCMP_SYS(pause), SCMP_SYS(gettimeofday), SCMP_SYS(time), SCMP_SYS(times), SCMP_SYS(getrusage),
-    SCMP_SYS(getrlimit), SCMP_SYS(getpid), SCMP_SYS(getppid), SCMP_SYS(gettid), SCMP_SYS(getuid),
-    SCMP_SYS(geteuid), SCMP_SYS(getgid), SCMP_SYS(getegid), SCMP_SYS(getrandom), SCMP_SYS(uname),
-    SCMP_SYS(sysinfo), SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity), SCMP_SYS(futex),
-    SCMP_SYS(set_robust_list), SCMP_SYS(rseq), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask),
-    SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack), SCMP_SYS(restart_syscall), SCMP_SYS(exit),
-    SCMP_SYS(exit_group)};
+    SCMP_SYS(setitimer), SCMP_SYS(pause), SCMP_SYS(gettimeofday), SCMP_SYS(time), SCMP_SYS(times),
+    SCMP_SYS(getrusage), SCMP_SYS(getrlimit), SCMP_SYS(getpid), SCMP_SYS(getppid), SCMP_SYS(gettid),
+    SCMP_SYS(getuid), SCMP_SYS(geteuid), SCMP_SYS(getgid), SCMP_SYS(getegid), SCMP_SYS(getrandom),
+    SCMP_SYS(uname), SCMP_SYS(sysinfo), SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity),
+    SCMP_SYS(futex), SCMP_SYS(set_robust_list), SCMP_SYS(rseq), SCMP_SYS(rt_sigaction),
+    SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack),
+    SCMP_SYS(restart_syscall), SCMP_SYS(exit), SCMP_SYS(exit_group)};
 
 // A clone that is no thread is a process.
 int allow_threads(scmp_filter_ctx context) {

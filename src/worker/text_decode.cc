@@ -28,8 +28,14 @@ constexpr std::array kMarks = {
     Mark{"\xFE\xFF", "UTF-16BE"},
 };
 
+// What is cut off in the middle of a character is still UTF-8, if there is another such character
+// that is whole.
 bool is_nearly_utf8(std::string_view bytes) {
-  return bytes.size() - valid_utf8_prefix(bytes) < kCharacterBytesMax;
+  const std::size_t valid = valid_utf8_prefix(bytes);
+  if (valid == bytes.size()) return true;
+  const std::string_view whole = bytes.substr(0, valid);
+  return bytes.size() - valid < kCharacterBytesMax &&
+         std::any_of(whole.begin(), whole.end(), [](char c) { return (c & 0x80) != 0; });
 }
 
 // Western text in UTF-16 has a zero in every second byte, and hardly any in the others.

@@ -7,6 +7,7 @@ namespace quern::worker {
 
 Step archive_step();
 Step detect_step();
+Step email_step();
 Step text_step();
 
 }  // namespace quern::worker

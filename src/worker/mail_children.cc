@@ -124,6 +124,8 @@ std::string ChildNames::add(std::string_view name, std::string_view mime_type) {
 
 std::string message_filename(std::string_view subject) {
   std::string name = printable(subject);
+  const auto both_blank = [](char a, char b) { return a == ' ' && b == ' '; };
+  name.erase(std::unique(name.begin(), name.end(), both_blank), name.end());
   std::replace(name.begin(), name.end(), '/', '-');
   std::replace(name.begin(), name.end(), '\\', '-');
   if (name.empty() || name == "." || name == "..") name = "message";

@@ -8,6 +8,7 @@ namespace quern::worker {
 Step archive_step();
 Step detect_step();
 Step email_step();
+Step mbox_step();
 Step text_step();
 
 }  // namespace quern::worker

@@ -7,6 +7,7 @@ find_library(MAGIC_LIBRARY magic REQUIRED)
 pkg_check_modules(GMIME REQUIRED gmime-3.0)
 pkg_check_modules(SOUND REQUIRED libavformat libavcodec libavutil libswresample)
 find_library(PFF_LIBRARY pff REQUIRED)
+find_library(BFIO_LIBRARY bfio REQUIRED)
 # By hand: the .pc of MuPDF says 1.19 and leaves libraries out.
 find_library(MUPDF_LIBRARY mupdf REQUIRED)
 find_library(MUPDF_THIRD_LIBRARY mupdf-third REQUIRED)
@@ -23,7 +24,7 @@ target_link_libraries(quern_worker PUBLIC quern_model quern_net Boost::json CLI1
   ${MAGIC_LIBRARY} OpenSSL::Crypto PkgConfig::WORKER_LIBRARIES m)
 target_include_directories(quern_worker SYSTEM PUBLIC ${GMIME_INCLUDE_DIRS} ${SOUND_INCLUDE_DIRS})
 target_link_libraries(quern_worker PUBLIC
-  ${GMIME_LINK_LIBRARIES} ${SOUND_LINK_LIBRARIES} ${PFF_LIBRARY})
+  ${GMIME_LINK_LIBRARIES} ${SOUND_LINK_LIBRARIES} ${PFF_LIBRARY} ${BFIO_LIBRARY})
 target_precompile_headers(quern_worker REUSE_FROM quern_base)
 
 add_executable(quern-steps ${CMAKE_SOURCE_DIR}/src/worker/quern_steps.cc)

@@ -258,6 +258,10 @@ TEST(EmailTest, AMultipartWithoutItsBoundaryLosesNoWord) {
   EXPECT_THAT(children.at(0).blob, HasSubstr("words of a person"));
 }
 
+TEST(EmailTest, AMailOutOfABoxMayHaveNoHead) {
+  EXPECT_EQ(children_of("\nonly words\n").at(0).blob, "only words\n");
+}
+
 TEST(EmailTest, WhatIsNoMailSaysSo) {
   for (const char* bytes : {"", "just some words\nand more\n"}) {
     const StepRun run = read_mail(bytes);

@@ -91,7 +91,8 @@ bool MboxReader::at_separator() {
   // Some programs forget the empty line.
   if (!after_blank_ && !has_month(line)) return false;
   const std::string_view next = line_at(at_ + line.size());
-  return is_head_line(next);
+  // A mail may have no head at all.
+  return is_head_line(next) || (after_blank_ && has_month(line) && is_blank(next));
 }
 
 MboxReader::Piece MboxReader::piece() {

@@ -60,6 +60,10 @@ TEST(MboxTest, AMissingEmptyLineBeforeAMailIsForgiven) {
               ElementsAre("Subject: 1\n\none\n", "Subject: 2\n\ntwo\n"));
 }
 
+TEST(MboxTest, AMailWithoutAHeadIsOne) {
+  EXPECT_THAT(mails_of(kFrom + "\none\n\n" + kFrom + "\ntwo\n"), ElementsAre("\none\n", "\ntwo\n"));
+}
+
 TEST(MboxTest, WindowsLineEndsAndMailsWithoutAHeadOrATextAreFine) {
   EXPECT_THAT(mails_of("From a Tue Jul 1 10:52:37 2003\r\nSubject: 1\r\n\r\none\r\n\r\n"
                        "From b Tue Jul 1 10:52:37 2003\r\nSubject: 2\r\n"),

@@ -118,6 +118,13 @@ int count_headers(GMimeObject* object) {
   return headers != nullptr ? ::g_mime_header_list_get_count(headers) : 0;
 }
 
+// The empty line behind a head without lines, as mailboxes have it.
+bool begins_with_line_end(const StepInput& input, ByteRange range) {
+  char first = 0;
+  const ssize_t n = ::pread(input.descriptor, &first, 1, static_cast<off_t>(range.begin));
+  return n == 1 && (first == '\n' || first == '\r');
+}
+
 using Options = std::unique_ptr<GMimeParserOptions, void (*)(GMimeParserOptions*)>;
 
 Options parser_options(const std::string& charset) {
@@ -151,7 +158,8 @@ std::optional<Failure> read_mime_message(const StepInput& input, ByteRange range
   if (!parsed) return no_mail;
   // Content-Type and the like are its body's.
   GMimeObject* body = ::g_mime_message_get_mime_part(parsed.get());
-  if (count_headers(GMIME_OBJECT(parsed.get())) + count_headers(body) == 0) return no_mail;
+  const bool has_head = count_headers(GMIME_OBJECT(parsed.get())) + count_headers(body) > 0;
+  if (!has_head && !begins_with_line_end(input, range)) return no_mail;
   HeadReader(parsed.get(), message).read();
   WalkState state;
   WalkedParts parts = walk_parts(body, state);

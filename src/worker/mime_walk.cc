@@ -6,6 +6,7 @@
 #include "worker/mail_children.h"
 #include "worker/mail_document.h"
 #include "worker/smime.h"
+#include "worker/tnef_reader.h"
 
 namespace quern::worker {
 
@@ -13,7 +14,8 @@ using model::ErrorKind;
 
 namespace {
 
-constexpr std::size_t kSignedBytesMax = 256 << 20;
+// Of an envelope that is opened in memory.
+constexpr std::size_t kOpenedBytesMax = 256 << 20;
 
 enum class Where { Mixed, Alternative, Related };
 
@@ -152,9 +154,31 @@ class Walk {
       body_text(leaf, type);
     } else if (type == "application/pkcs7-mime" || type == "application/x-pkcs7-mime") {
       signed_or_encrypted(leaf, name, depth);
+    } else if ((type == "application/ms-tnef" || type == "application/vnd.ms-tnef") &&
+               open_winmail(leaf, name)) {
+      // What is in it hangs on the mail itself.
     } else {
       attach(leaf, type, name, where);
     }
+  }
+
+  // False where it is none, or too large to be opened here.
+  bool open_winmail(GMimePart* leaf, const std::string& name) {
+    if (content_size(leaf) > kOpenedBytesMax) return false;
+    const auto bytes = std::make_shared<const std::string>(content_of(leaf, kOpenedBytesMax));
+    if (!looks_like_tnef(*bytes)) return false;
+    MailMessage inner;
+    const auto failure = read_tnef(bytes, inner);
+    const bool has_body =
+        out_.has_visible(BodyPiece::Kind::Text) || out_.has_visible(BodyPiece::Kind::Html);
+    if (!has_body && !inner.html.empty()) out_.body.push_back({BodyPiece::Kind::Html, inner.html});
+    if (!has_body && !inner.text.empty()) out_.body.push_back({BodyPiece::Kind::Text, inner.text});
+    std::move(inner.attachments.begin(), inner.attachments.end(),
+              std::back_inserter(out_.attachments));
+    if (failure) {
+      out_.attachments.push_back(failed_part(name.empty() ? "winmail.dat" : name, *failure));
+    }
+    return true;
   }
 
   void body_text(GMimePart* leaf, const std::string& type) {
@@ -176,7 +200,7 @@ class Walk {
   }
 
   void signed_or_encrypted(GMimePart* leaf, const std::string& name, int depth) {
-    auto content = signed_content(content_of(leaf, kSignedBytesMax));
+    auto content = signed_content(content_of(leaf, kOpenedBytesMax));
     if (const Failure* failure = std::get_if<Failure>(&content)) {
       out_.attachments.push_back(failed_part(name.empty() ? "smime.p7m" : name, *failure));
       return;

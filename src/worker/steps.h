@@ -9,6 +9,8 @@ Step archive_step();
 Step detect_step();
 Step email_step();
 Step mbox_step();
+Step msg_step();
+Step pst_step();
 Step text_step();
 
 }  // namespace quern::worker

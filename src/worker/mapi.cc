@@ -33,7 +33,11 @@ std::string one_line(std::string text) {
 
 // "Ann <ann@example.org>". An address within an Exchange server says nothing to anybody outside.
 std::string address_text(const std::string& name, const std::string& address) {
-  const std::string shown = one_line(name);
+  std::string shown = one_line(name);
+  // Some programs write both into the name.
+  if (!address.empty() && shown.ends_with("<" + address + ">")) {
+    shown = one_line(shown.substr(0, shown.size() - address.size() - 2));
+  }
   if (shown.empty() || shown == address || shown == "'" + address + "'") return address;
   if (address.empty()) return shown;
   const bool quoted = shown.find_first_of(",;<>@\"()") != std::string::npos;

@@ -134,7 +134,8 @@ TEST(RtfTest, CompressedRtfIsWhatItWas) {
 TEST(RtfTest, HtmlInDisguiseIsHtmlAgain) {
   const RtfBody body = read_rtf(
       R"({\rtf1\ansi\ansicpg1252\fromhtml1 {\fonttbl{\f0 Arial;}}{\*\htmltag64 <p>}\htmlrtf {\b)"
-      R"(\htmlrtf0 gr\'f6\'dfer {\*\htmltag84 &lt;}\htmlrtf <\htmlrtf0 \u8364 ?{\*\htmltag72 </p>}})");
+      R"(\htmlrtf0 gr\'f6\'dfer {\*\htmltag84 &lt;}\htmlrtf <\htmlrtf0 \u8364 ?)"
+      R"({\*\htmltag72 </p>}})");
   EXPECT_EQ(body.kind, RtfBody::Kind::Html);
   EXPECT_EQ(body.text, "<p>größer &lt;€</p>");
 }

@@ -155,6 +155,7 @@ void read_pff_message(const PffItem& item, std::uint64_t codepage, MailMessage& 
 
 PffKind pff_kind(const MapiBag& properties) {
   const std::string kind = properties.text(mapi::kMessageClass);
+  if (kind.starts_with("IPM.Microsoft.ScheduleData")) return PffKind::Hidden;
   if (kind.starts_with("IPM.Appointment")) return PffKind::Event;
   return kind.starts_with("IPM.Contact") ? PffKind::Contact : PffKind::Message;
 }
@@ -165,7 +166,8 @@ std::string event_text(const MapiBag& properties, const MailMessage& message,
   lines += "BEGIN:VEVENT\r\n";
   add_line(lines, "UID", fmt::format("{:#x}", identifier));
   add_line(lines, "SUMMARY", escaped(message.field("Subject")));
-  add_line(lines, "DESCRIPTION", escaped(message.text));
+  const std::string plain = properties.text(mapi::kBody);
+  add_line(lines, "DESCRIPTION", escaped(plain.empty() ? message.text : plain));
   add_line(lines, "LOCATION", escaped(properties.text(kLocation)));
   add_line(lines, "DTSTART;VALUE=DATE-TIME",
            compact_time(properties, kEventStart, mapi::kStartDate));

@@ -12,7 +12,8 @@ namespace quern::worker {
 void read_pff_message(const PffItem& item, std::uint64_t codepage, MailMessage& message,
                       int depth = 0);
 
-enum class PffKind { Message, Event, Contact };
+// Hidden: Outlook's own notes, which nobody ever wrote or read.
+enum class PffKind { Message, Event, Contact, Hidden };
 PffKind pff_kind(const MapiBag& properties);
 // A calendar (RFC 5545) and a card (RFC 6350) of it.
 std::string event_text(const MapiBag& properties, const MailMessage& message,

@@ -95,9 +95,10 @@ class Store {
 
   void message(const PffItem& item, const std::string& stem) {
     const MapiBag bag = bag_of(item.get(), codepage_);
+    const PffKind kind = pff_kind(bag);
+    if (kind == PffKind::Hidden) return;
     MailMessage mail;
     read_pff_message(item, codepage_, mail);
-    const PffKind kind = pff_kind(bag);
     if (kind == PffKind::Message) {
       write_message(mail, stem);
       return;

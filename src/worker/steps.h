@@ -6,6 +6,7 @@
 namespace quern::worker {
 
 Step archive_step();
+Step audio_step();
 Step detect_step();
 Step email_step();
 Step mbox_step();

@@ -13,6 +13,7 @@
 extern "C" {
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
+#include <libavutil/avstring.h>
 #include <libavutil/avutil.h>
 #include <libavutil/cpu.h>
 #include <libavutil/opt.h>
@@ -243,7 +244,7 @@ class SoundReader {
     if (frame.ch_layout.order == AV_CHANNEL_ORDER_UNSPEC) {
       ::av_channel_layout_default(&frame.ch_layout, frame.ch_layout.nb_channels);
     }
-    const AVChannelLayout mono = AV_CHANNEL_LAYOUT_MONO;
+    AVChannelLayout mono = AV_CHANNEL_LAYOUT_MONO;
     SwrContext* mixer = nullptr;
     ::swr_alloc_set_opts2(&mixer, &mono, AV_SAMPLE_FMT_FLT, frame.sample_rate, &frame.ch_layout,
                           static_cast<AVSampleFormat>(frame.format), frame.sample_rate, 0, nullptr);

@@ -74,18 +74,33 @@ TEST(EmailTest, HeadsInEveryEncodingAreReadable) {
 }
 
 TEST(EmailTest, OfTwoFormsTheRicherIsShown) {
-  const std::string text = part("Content-Type: text/plain", "plain words");
+  const std::string text = part("Content-Type: text/plain", "plain wörds [rich]");
   const std::string html =
       part("Content-Type: text/html; charset=iso-8859-1\nContent-Transfer-Encoding: 8bit",
-           "<html><head><meta charset=iso-8859-1></head><body><p>rich w\xF6rds</p></body></html>");
+           "<html><head><meta charset=iso-8859-1></head><body><p>plain but rich w\xF6rds</p>"
+           "</body></html>");
   const auto children = children_of(mixed(text + html, "alternative"));
   ASSERT_EQ(children.size(), 1U);
   EXPECT_EQ(children[0].type, "text/html");
   EXPECT_THAT(children[0].blob, HasSubstr("<meta charset=\"utf-8\">"));
   EXPECT_THAT(children[0].blob, HasSubstr("<body><div><b>From:</b> a@example.org<br>"));
-  EXPECT_THAT(children[0].blob, HasSubstr("<p>rich wörds</p>"));
+  EXPECT_THAT(children[0].blob, HasSubstr("<p>plain but rich wörds</p>"));
   EXPECT_THAT(children[0].blob, Not(HasSubstr("iso-8859-1")));
-  EXPECT_THAT(children[0].blob, Not(HasSubstr("plain words")));
+  EXPECT_THAT(children[0].blob, Not(HasSubstr("[rich]")));
+}
+
+TEST(EmailTest, AFormThatSaysOtherThingsIsShownToo) {
+  const auto children =
+      children_of(mixed(part("Content-Type: text/plain", "quite different sentences") +
+                            part("Content-Type: text/html", "<p>what most readers see</p>"),
+                        "alternative"));
+  ASSERT_EQ(children.size(), 1U);
+  EXPECT_THAT(children[0].blob, HasSubstr("what most readers see"));
+  EXPECT_THAT(children[0].blob, HasSubstr("quite different sentences"));
+  const auto twice = children_of(mixed(part("Content-Type: text/plain", "the better part") +
+                                           part("Content-Type: text/plain", "the worse part"),
+                                       "alternative"));
+  EXPECT_THAT(twice.at(0).blob, HasSubstr("the worse part\n\nthe better part"));
 }
 
 TEST(EmailTest, AnEmptyFormIsNotPreferred) {

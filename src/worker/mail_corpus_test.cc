@@ -21,8 +21,9 @@ std::string without_tags(std::string_view html) {
     if (c == '>') inside = false;
   }
   for (const auto& [entity, letter] :
-       {std::pair{"&#39;", "'"}, std::pair{"&nbsp;", " "}, std::pair{"&lt;", "<"},
-        std::pair{"&gt;", ">"}, std::pair{"&quot;", "\""}, std::pair{"&amp;", "&"}}) {
+       {std::pair{"&#39;", "'"}, std::pair{"&nbsp;", " "}, std::pair{"&#8217;", "’"},
+        std::pair{"&lt;", "<"}, std::pair{"&gt;", ">"}, std::pair{"&quot;", "\""},
+        std::pair{"&amp;", "&"}}) {
     for (std::size_t at = 0; (at = text.find(entity, at)) != std::string::npos; ++at) {
       text.replace(at, std::string_view(entity).size(), letter);
     }

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace quern::worker {
 namespace {
 
+constexpr std::size_t kWordsMax = 100'000;
 constexpr std::array kShownFields = {"From", "To", "Cc", "Bcc", "Reply-To", "Date", "Subject"};
 
 char lower(char c) {
@@ -50,12 +52,32 @@ std::string without_charsets(std::string_view html) {
   return result;
 }
 
+// Runs of letters and digits; those with other letters are left out, since pages may write them as
+// entities.
+std::set<std::string> words_of(std::string_view text) {
+  std::set<std::string> words;
+  std::string word;
+  bool plain = true;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(i < text.size() ? text[i] : ' ');
+    const bool letter = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+    if (letter || c >= 0x80) {
+      word += lower(static_cast<char>(c));
+      plain = plain && letter;
+      continue;
+    }
+    if (plain && word.size() > 2 && words.size() < kWordsMax) words.insert(word);
+    word.clear();
+    plain = true;
+  }
+  return words;
+}
+
 std::vector<MailField> shown_lines(const MailMessage& message,
                                    const std::vector<std::string>& attachment_names) {
   std::vector<MailField> lines;
   for (const char* name : kShownFields) {
-    std::string value = message.field(name);
-    if (std::string_view(name) == "Date" && !message.shown_date.empty()) value = message.shown_date;
+    std::string value = message.shown_field(name);
     if (!value.empty()) lines.push_back({name, std::move(value)});
   }
   std::string names;
@@ -181,6 +203,14 @@ bool is_blank_html(std::string_view html) {
     }
   }
   return true;
+}
+
+bool says_other_things(std::string_view text, std::string_view than, News news) {
+  const std::set<std::string> known = words_of(than);
+  const std::set<std::string> words = words_of(text);
+  const auto is_new = [&known](const std::string& word) { return !known.contains(word); };
+  const auto count = static_cast<std::size_t>(std::count_if(words.begin(), words.end(), is_new));
+  return count > 0 && (news == News::Any || count * 2 >= words.size());
 }
 
 MailDocument mail_document(const MailMessage& message,

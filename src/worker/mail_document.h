@@ -29,6 +29,9 @@ enum class DeleteSpace { No, Yes };
 std::string unflowed(std::string_view text, DeleteSpace delete_space);
 // The Content-IDs that a body refers to.
 std::vector<std::string> shown_content_ids(std::string_view html);
+// Whether a word of it, or at least half of them, are not among those of the other.
+enum class News { Any, Half };
+bool says_other_things(std::string_view text, std::string_view than, News news);
 // Whether there is anything to see in it.
 bool is_blank_html(std::string_view html);
 

@@ -36,20 +36,30 @@ struct MailAttachment {
 };
 
 struct MailMessage {
-  std::vector<MailField> head;  // in the order of kMailFields
-  std::string shown_date;       // as the writer's clock had it; empty: as in the head
-  std::string text;             // UTF-8; at least one of the two is mostly empty
+  std::vector<MailField> head;
+  std::vector<MailField> shown;  // for readers, instead of those of the head
+  std::string text;              // UTF-8; at least one of the two is mostly empty
   std::string html;
   std::vector<MailAttachment> attachments;
 
-  std::string field(std::string_view name) const {
-    for (const MailField& field : head) {
-      if (field.name == name) return field.value;
-    }
-    return "";
+  std::string field(std::string_view name) const { return find(head, name); }
+  std::string shown_field(std::string_view name) const {
+    std::string value = find(shown, name);
+    return value.empty() ? field(name) : value;
   }
   void set(std::string_view name, std::string value) {
     if (!value.empty()) head.push_back({std::string(name), std::move(value)});
+  }
+  void show(std::string_view name, std::string value) {
+    if (!value.empty()) shown.push_back({std::string(name), std::move(value)});
+  }
+
+ private:
+  static std::string find(const std::vector<MailField>& fields, std::string_view name) {
+    for (const MailField& field : fields) {
+      if (field.name == name) return field.value;
+    }
+    return "";
   }
 };
 

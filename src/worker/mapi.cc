@@ -137,15 +137,20 @@ class MailFiller {
     constexpr std::uint16_t kShown[] = {mapi::kDisplayTo, mapi::kDisplayCc, mapi::kDisplayBcc};
     for (std::uint64_t type = 1; type <= 3; ++type) {
       std::string list;
+      std::string shown;  // as Outlook has it: names have commas in them
       for (const MapiBag& recipient : recipients) {
         if ((recipient.number(mapi::kRecipientType).value_or(1) & 0xF) != type) continue;
-        const std::string address = address_text(
-            recipient.text(mapi::kDisplayName),
+        const std::string name = one_line(recipient.text(mapi::kDisplayName));
+        const std::string address =
             usable_address(recipient.text(mapi::kSmtpAddress), recipient.text(mapi::kAddressType),
-                           recipient.text(mapi::kEmailAddress)));
-        if (!address.empty()) list += (list.empty() ? "" : ", ") + address;
+                           recipient.text(mapi::kEmailAddress));
+        const std::string text = address_text(name, address);
+        if (text.empty()) continue;
+        list += (list.empty() ? "" : ", ") + text;
+        shown += (shown.empty() ? "" : "; ") + (text == address && !name.empty() ? name : text);
       }
       if (list.empty()) list = one_line(message_.text(kShown[type - 1]));
+      mail_.show(kNames[type - 1], shown);
       mail_.set(kNames[type - 1], list);
     }
   }
@@ -156,7 +161,7 @@ class MailFiller {
       const std::string text = filetime_text(message_.number(id).value_or(0));
       if (text.empty()) continue;
       mail_.set("Date", text);
-      mail_.shown_date = text.substr(0, 10) + " " + text.substr(11, 8) + " UTC";
+      mail_.show("Date", text.substr(0, 10) + " " + text.substr(11, 8) + " UTC");
       return;
     }
   }

@@ -76,7 +76,7 @@ class HeadReader {
   }
 
   void date() {
-    mail_.shown_date = one_line(header("Date"));
+    mail_.show("Date", one_line(header("Date")));
     GDateTime* date = ::g_mime_message_get_date(message_);
     if (date == nullptr) return;
     GDateTime* utc = ::g_date_time_to_utc(date);

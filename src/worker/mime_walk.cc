@@ -106,12 +106,33 @@ class Walk {
       best = std::find_if(forms.rbegin(), forms.rend(), has(BodyPiece::Kind::Text));
     }
     if (best != forms.rend()) {
-      std::move(best->body.begin(), best->body.end(), std::back_inserter(out_.body));
+      const std::string shown = joined_text(best->body);
+      out_.body.insert(out_.body.end(), best->body.begin(), best->body.end());
       take_attachments(best->attachments);
+      // Forms that are not the same thing at all are hidden from nobody.
+      for (WalkedParts& form : forms) {
+        if (&form == &*best || !is_hidden_by(form, *best, shown)) continue;
+        std::move(form.body.begin(), form.body.end(), std::back_inserter(out_.body));
+      }
     }
     for (WalkedParts& form : forms) {
       if (best == forms.rend() || &form != &*best) take_attachments(form.attachments);
     }
+  }
+
+  // A second text of one kind is no other form of the first.
+  static bool is_hidden_by(const WalkedParts& form, const WalkedParts& best,
+                           const std::string& shown) {
+    const bool html = form.has_visible(BodyPiece::Kind::Html);
+    if (!html && !form.has_visible(BodyPiece::Kind::Text)) return false;
+    const bool same_kind = html == best.has_visible(BodyPiece::Kind::Html);
+    return says_other_things(joined_text(form.body), shown, same_kind ? News::Any : News::Half);
+  }
+
+  static std::string joined_text(const std::vector<BodyPiece>& body) {
+    std::string text;
+    for (const BodyPiece& piece : body) text += piece.text + "\n";
+    return text;
   }
 
   // What hangs on one form of a text often hangs on the others too.
@@ -157,6 +178,10 @@ class Walk {
     } else if ((type == "application/ms-tnef" || type == "application/vnd.ms-tnef") &&
                open_winmail(leaf, name)) {
       // What is in it hangs on the mail itself.
+    } else if (where == Where::Alternative &&
+               (type == "text/x-amp-html" || type == "text/watch-html" ||
+                type == "text/enriched")) {
+      // The same text again, for programs that nobody reads with.
     } else {
       attach(leaf, type, name, where);
     }

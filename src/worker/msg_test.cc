@@ -51,6 +51,9 @@ OleMaker sample_message() {
   ole.stream("__properties_version1.0", std::string(8, '\0'), to);
   ole.stream("__substg1.0_3001001F", utf16("Doe, Bob"), to);
   ole.stream("__substg1.0_39FE001F", utf16("bob@example.org"), to);
+  const std::size_t more = ole.folder("__recip_version1.0_#00000001");
+  ole.stream("__substg1.0_3001001F", utf16("'c@example.org'"), more);
+  ole.stream("__substg1.0_39FE001F", utf16("c@example.org"), more);
   return ole;
 }
 
@@ -60,8 +63,10 @@ TEST(MsgTest, AMessageIsItsHeadAndItsText) {
   EXPECT_EQ(children[0].name, "a.msg");
   EXPECT_EQ(children[0].type, "text/plain");
   EXPECT_EQ(children[0].blob,
-            "From: Ann <ann@example.org>\nTo: \"Doe, Bob\" <bob@example.org>\n"
+            "From: Ann <ann@example.org>\nTo: \"Doe, Bob\" <bob@example.org>; 'c@example.org'\n"
             "Date: 2003-07-01 08:52:37 UTC\nSubject: Hello\n\nwords of Ann\n");
+  EXPECT_EQ(children[0].metadata.at("To").as_string(),
+            "\"Doe, Bob\" <bob@example.org>, c@example.org");
   EXPECT_EQ(children[0].metadata.at("Date").as_string(), "2003-07-01T08:52:37Z");
   EXPECT_EQ(children[0].metadata.at("Message-ID").as_string(), "1@example.org");
 }
@@ -155,7 +160,7 @@ TEST(TnefTest, AttachmentsAndTextOfWinmailAreChildren) {
   tnef.attachment("SHORT~1.TXT", "bytes of it");
   tnef.properties(2, tnef_property(0x3707, 0x001F, utf16("long name.txt") + std::string(2, '\0')),
                   1);
-  const auto children = made_children(open_msg(tnef.bytes()));
+  const auto children = made_children(open_msg(tnef.bytes() + "\r\n"));
   EXPECT_THAT(names_of(children), ElementsAre("a.msg", "a.msg/long name.txt"));
   EXPECT_THAT(children[0].blob, HasSubstr("hello world"));
   EXPECT_THAT(children[0].blob, HasSubstr("Subject: the subject"));

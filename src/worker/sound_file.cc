@@ -142,7 +142,8 @@ class SoundReader {
     };
     if (::avformat_open_input(&context, "", format, nullptr) < 0) return damaged();
     context_.reset(context);
-    if (::avformat_find_stream_info(context, nullptr) < 0) return damaged();
+    // Where this fails, tags may still be known.
+    static_cast<void>(::avformat_find_stream_info(context, nullptr));
     return context->nb_streams == 0 ? std::optional(damaged()) : std::nullopt;
   }
 

@@ -34,7 +34,12 @@ std::string metadata_of(const std::string& parent, const SoundInfo& info) {
 
 StepEnd run(StepContext& context) {
   SoundInfo info;
-  if (auto failure = read_sound(context.inputs.at(0), info)) return failure;
+  if (auto failure = read_sound(context.inputs.at(0), info)) {
+    if (!context.task.detected_type.empty()) {
+      failure->message += " (" + context.task.detected_type + ")";
+    }
+    return failure;
+  }
   if (info.was_cut) {
     std::fprintf(stderr, "the shape is of the first %g seconds\n", kDecodedSecondsMax);
   }

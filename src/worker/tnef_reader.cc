@@ -175,6 +175,10 @@ class TnefReader {
     const std::string_view bytes = piece_.bytes;
     std::size_t at = kHeadBytes;
     while (at < bytes.size()) {
+      // Mail programs add line ends.
+      if (bytes.find_first_not_of(std::string_view("\r\n \0", 4), at) == std::string_view::npos) {
+        return true;
+      }
       if (bytes.size() - at < kAttributeHeadBytes) return false;
       const auto id = static_cast<std::uint32_t>(number_le(bytes, at + 1, 4));
       const std::uint64_t length = number_le(bytes, at + 5, 4);

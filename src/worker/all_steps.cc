@@ -4,8 +4,9 @@
 namespace quern::worker {
 
 std::span<const Step> all_steps() {
-  static const Step steps[] = {archive_step(), detect_step(), html_step(),
-                               office_step(),  pdf_step(),    text_step()};
+  static const Step steps[] = {archive_step(), audio_step(), detect_step(), email_step(),
+                               html_step(),    mbox_step(),  msg_step(),    office_step(),
+                               pdf_step(),     pst_step(),   text_step()};
   return steps;
 }
 

@@ -22,7 +22,7 @@ constexpr int kFirstBaseline = kPageHeight - kPageMargin - kLineHeight + 2;
 
 class TextPdf {
  public:
-  std::string make(const Layout& layout) {
+  std::string make(const Layout& layout, std::string_view drawing) {
     const int catalog = file_.reserve();
     const int tree = file_.reserve();
     const int courier =
@@ -30,7 +30,9 @@ class TextPdf {
     std::string kids;
     for (const Page& page : layout.pages) {
       const int number = file_.reserve();
-      const int content = file_.add_stream("", content_of(page));
+      const bool first = &page == &layout.pages.front();
+      const std::string under(first ? drawing : std::string_view());
+      const int content = file_.add_stream("", under + content_of(page));
       file_.set(number, fmt::format("<</Type/Page/Parent {} 0 R/Contents {} 0 R>>", tree, content));
       kids += fmt::format("{}{} 0 R", kids.empty() ? "" : " ", number);
     }
@@ -134,8 +136,8 @@ class TextPdf {
 
 }  // namespace
 
-std::string text_pdf(const Layout& layout) {
-  return TextPdf().make(layout);
+std::string text_pdf(const Layout& layout, std::string_view drawing) {
+  return TextPdf().make(layout, drawing);
 }
 
 }  // namespace quern::worker

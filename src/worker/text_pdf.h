@@ -5,11 +5,13 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "worker/text_layout.h"
 
 namespace quern::worker {
 
-std::string text_pdf(const Layout& layout);
+// `drawing` is put under the text of the first page.
+std::string text_pdf(const Layout& layout, std::string_view drawing = {});
 
 }  // namespace quern::worker

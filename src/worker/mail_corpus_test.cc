@@ -1,0 +1,109 @@
+// Mails, mailboxes, Outlook's files and sounds in their boxes over real files that are not ours
+// (QUERN_CORPUS): they end by their own word, and say what their sources say they do.
+#include "worker/corpus_harness.h"
+#include "worker/step_children.h"
+#include "worker/steps.h"
+
+namespace quern::worker {
+namespace {
+
+using model::StepId;
+
+constexpr int kGenerationsMax = 5;
+
+// What a page shows, as far as finding a phrase needs it.
+std::string without_tags(std::string_view html) {
+  std::string text;
+  bool inside = false;
+  for (const char c : html) {
+    if (c == '<') inside = true;
+    if (!inside) text += c;
+    if (c == '>') inside = false;
+  }
+  for (const auto& [entity, letter] :
+       {std::pair{"&#39;", "'"}, std::pair{"&nbsp;", " "}, std::pair{"&#8217;", "’"},
+        std::pair{"&lt;", "<"}, std::pair{"&gt;", ">"}, std::pair{"&quot;", "\""},
+        std::pair{"&amp;", "&"}}) {
+    for (std::size_t at = 0; (at = text.find(entity, at)) != std::string::npos; ++at) {
+      text.replace(at, std::string_view(entity).size(), letter);
+    }
+  }
+  return text;
+}
+
+// Of all children and, of mails among them, of theirs.
+std::string all_text(const std::vector<MadeChild>& children, int generation) {
+  static const bool warmed = (email_step().warm(), true);
+  CHECK(warmed);
+  std::string text;
+  for (const MadeChild& child : children) {
+    text += child.name + "\n" + boost::json::serialize(child.metadata) + "\n";
+    text += child.type == "text/html" ? without_tags(child.blob) : child.blob;
+    text += "\n";
+    if (child.type != "message/rfc822" || generation >= kGenerationsMax) continue;
+    const StepRun inner = run_step(email_step(), child.name, child.blob);
+    text += all_text(made_children(inner), generation + 1);
+  }
+  return text;
+}
+
+struct MailTally {
+  int failed = 0;
+  int expected = 0;
+  int found = 0;
+};
+
+class MailCorpusTest : public CorpusTest {
+ protected:
+  MailTally run_all(StepId step, const std::string& name, const std::filesystem::path& corpus) {
+    const std::vector<CorpusFile> files = files_for(loop_, corpus, step);
+    start(name);
+    MailTally tally;
+    for (const CorpusFile& file : files) take(file, run(file), tally);
+    std::printf("%s: %zu files, %d failed; %d of %d texts\n", name.c_str(), files.size(),
+                tally.failed, tally.found, tally.expected);
+    EXPECT_FALSE(files.empty());
+    return tally;
+  }
+
+ private:
+  static void take(const CorpusFile& file, const Converted& converted, MailTally& tally) {
+    const auto& failure = converted.end.failure;
+    EXPECT_FALSE(converted.end.seen_by_box) << file.path << ": " << failure->message;
+    EXPECT_LT(converted.end.cost.cpu_ms, 30'000) << file.path;
+    tally.failed += failure ? 1 : 0;
+    if (failure) std::printf("%s: %s\n", file.path.c_str(), failure->message.c_str());
+    if (file.row.at("expected_text").empty() || file.row.at("text_check") != "seen") return;
+    ++tally.expected;
+    StepRun made;
+    for (const auto& part : parts_of(converted.body + "--BOUNDARY--")) made.parts.push_back(part);
+    const bool there = has_expected_text(
+        file, all_text(made_children(made), 0) + joined_parts(converted.body, ".txt"));
+    tally.found += there ? 1 : 0;
+    if (!there) std::printf("not found: %s\n", file.path.c_str());
+  }
+};
+
+TEST_F(MailCorpusTest, MailsOfAllKindsSayWhatTheirSourcesExpect) {
+  QUERN_CORPUS_OR_SKIP(corpus);  // QUERN_CORPUS
+  int expected = 0;
+  int found = 0;
+  for (const auto& [step, name] :
+       {std::pair{StepId::Email, "Email"}, std::pair{StepId::Mbox, "Mbox"},
+        std::pair{StepId::Msg, "Msg"}, std::pair{StepId::Pst, "Pst"}}) {
+    const MailTally tally = run_all(step, name, corpus);
+    expected += tally.expected;
+    found += tally.found;
+  }
+  EXPECT_GT(expected, 20);
+  EXPECT_GE(found * 100, expected * 95);
+}
+
+TEST_F(MailCorpusTest, SoundsAndFilmsEndByTheirOwnWord) {
+  QUERN_CORPUS_OR_SKIP(corpus);  // QUERN_CORPUS
+  const MailTally tally = run_all(StepId::Audio, "Audio", corpus);
+  EXPECT_EQ(tally.found, tally.expected);
+}
+
+}  // namespace
+}  // namespace quern::worker

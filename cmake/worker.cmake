@@ -1,4 +1,5 @@
-# quern-steps: the worker program. MuPDF makes its binary AGPL-3; the sources stay Apache-2.0.
+# The worker: quern-steps, the broker, and its box programs. MuPDF makes theirs AGPL-3; the sources
+# stay Apache-2.0.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(WORKER_LIBRARIES REQUIRED IMPORTED_TARGET
   libarchive libqpdf libseccomp uchardet harfbuzz harfbuzz-subset freetype2 zlib libjpeg libopenjp2)
@@ -29,12 +30,23 @@ target_link_libraries(quern_worker PUBLIC
   ${GMIME_LINK_LIBRARIES} ${SOUND_LINK_LIBRARIES} ${PFF_LIBRARY} ${BFIO_LIBRARY})
 target_precompile_headers(quern_worker REUSE_FROM quern_base)
 
-add_executable(quern-steps ${CMAKE_SOURCE_DIR}/src/worker/quern_steps.cc)
-target_link_libraries(quern-steps PRIVATE quern_worker)
+# Each program gets the libraries of its own steps only.
+function(quern_worker_program name source)
+  add_executable(${name} ${CMAKE_SOURCE_DIR}/src/worker/${source})
+  target_link_options(${name} PRIVATE LINKER:--as-needed)
+  target_link_libraries(${name} PRIVATE quern_worker)
+endfunction()
+
+quern_worker_program(quern-steps quern_steps.cc)
+file(GLOB worker_boxes CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/src/worker ${CMAKE_SOURCE_DIR}/src/worker/boxes/*.cc)
+foreach(source ${worker_boxes})
+  get_filename_component(family ${source} NAME_WE)
+  quern_worker_program(quern-box-${family} ${source})
+  add_dependencies(quern-steps quern-box-${family})
+endforeach()
 
 # The same program with steps that misbehave, for the tests of the box and the broker.
-add_executable(quern_hostile_steps ${CMAKE_SOURCE_DIR}/src/worker/hostile_steps.cc)
-target_link_libraries(quern_hostile_steps PRIVATE quern_worker)
+quern_worker_program(quern_hostile_steps hostile_steps.cc)
 
 # When the tests' own library is known.
 function(quern_worker_tests)

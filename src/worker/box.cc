@@ -149,9 +149,28 @@ net::Task<Result<>> Box::await_ready() {
     if (received->bytes.size() < sizeof(Report)) {
       co_return Error{Errc::Unavailable, "the box of " + options_.step + " ended at its start"};
     }
-    confinement_ = received->bytes.substr(sizeof(Report));
+    CO_TRY(get_to_know(received->bytes.substr(sizeof(Report))));
     co_return Result<>{};
   }
+}
+
+// Three lines, then its confinement; zygote.cc writes them.
+Result<> Box::get_to_know(std::string_view text) {
+  std::vector<std::string> lines;
+  while (lines.size() < 3) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) {
+      return Error{Errc::Unavailable, "the box of " + options_.step + " speaks another language"};
+    }
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  about_ = {lines[0], std::atoi(lines[1].c_str()), std::atoll(lines[2].c_str())};
+  confinement_ = text;
+  if (about_.wall_ms_max > 0) {
+    options_.limits.wall_ms = std::min(options_.limits.wall_ms, about_.wall_ms_max);
+  }
+  return {};
 }
 
 Result<std::shared_ptr<Run>> Box::run(const BoxTask& task) {

@@ -58,6 +58,13 @@ struct RunEnd {
   RunCost cost;
 };
 
+// What the zygote says of its step.
+struct StepAbout {
+  std::string version;  // "": what it needs is not on this machine
+  int tasks_per_poll = 1;
+  std::int64_t wall_ms_max = 0;  // 0: as all
+};
+
 class Run;
 
 class Box {
@@ -72,12 +79,14 @@ class Box {
   bool is_gone() const { return gone_; }
   // What the zygote says of its confinement, as JSON.
   const std::string& confinement() const { return confinement_; }
+  const StepAbout& about() const { return about_; }
   pid_t zygote_pid() const { return process_.pid(); }
 
  private:
   friend class Run;
   Box(net::Loop& loop, BoxOptions options, io::Process process, io::Descriptor channel);
   net::Task<Result<>> await_ready();
+  Result<> get_to_know(std::string_view text);
 
   net::Loop& loop_;
   BoxOptions options_;
@@ -85,6 +94,7 @@ class Box {
   io::Descriptor channel_;
   net::Readable readable_;
   std::string confinement_;
+  StepAbout about_;
   std::weak_ptr<Run> current_;
   bool gone_ = false;
 };

@@ -17,8 +17,8 @@ Broker::Broker(net::Loop& loop, BrokerOptions options)
 Broker::~Broker() = default;
 
 net::Task<Result<>> Broker::run() {
-  for (const Step* step : options_.steps) {
-    const auto lane = std::make_shared<Lane>(loop_, options_, *step, changed_);
+  for (const std::string& step : options_.steps) {
+    const auto lane = std::make_shared<Lane>(loop_, options_, step, changed_);
     lanes_.push_back(lane);
     loop_.spawn("steps.lane", Lane::run(lane));
     loop_.spawn("steps.heartbeat", Lane::keep_alive(lane));

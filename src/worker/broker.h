@@ -30,7 +30,7 @@ struct BrokerOptions {
   Address server;
   std::string token;        // "" where none is needed
   std::string worker_name;  // for people
-  std::vector<const Step*> steps;
+  std::vector<std::string> steps;
   std::string program = "/proc/self/exe";
   std::string temp_folder = "/tmp";
   Limits limits;

@@ -20,10 +20,6 @@ using ::testing::MatchesRegex;
 using ::testing::Pair;
 using ::testing::StartsWith;
 
-std::string no_version() {
-  return "0";
-}
-
 class BrokerTest : public ::testing::Test {
  protected:
   void SetUp() override { server_.listen(); }
@@ -32,11 +28,9 @@ class BrokerTest : public ::testing::Test {
   }
 
   void start(BrokerOptions options = {}, const std::string& step = "Hostile") {
-    step_name_ = step;
-    step_.name = step_name_.c_str();
     options.server = *parse_address("http://" + server_.endpoint().to_string());
     options.worker_name = "test";
-    options.steps = {&step_};
+    options.steps = {step};
     options.program = support::program_path("quern_hostile_steps");
     options.look_ms = 20;
     options.heartbeat_ms = 20;
@@ -62,8 +56,6 @@ class BrokerTest : public ::testing::Test {
 
   net::Loop loop_;
   ScriptedServer server_{loop_};
-  std::string step_name_;
-  Step step_{"Hostile", no_version, nullptr, nullptr, 4};
   std::unique_ptr<Broker> broker_;
   bool ended_ = false;
 };

@@ -273,5 +273,7 @@ int main(int argc, char** argv) {
   const Step steps[] = {{"Hostile", version, warm, run_hostile, 4},
                         {"Guess", version, warm, run_guess, 64},
                         counting_step()};
-  return worker_main(argc, argv, steps);
+  if (argc == 3) return box_main(argc, argv, steps);
+  constexpr StepPlace kHere[] = {{"Hostile", ""}, {"Guess", ""}, {"Counting", ""}};
+  return worker_main(argc, argv, kHere);
 }

@@ -27,22 +27,21 @@ net::ClientOptions client_options(const BrokerOptions& options) {
   return client;
 }
 
-BoxOptions box_options(const BrokerOptions& options, const Step& step) {
+BoxOptions box_options(const BrokerOptions& options, const std::string& step) {
   BoxOptions box;
   box.program = options.program;
-  box.step = step.name;
+  box.step = step;
   box.limits = options.limits;
-  if (step.wall_ms_max > 0) box.limits.wall_ms = std::min(box.limits.wall_ms, step.wall_ms_max);
   box.look_ms = options.look_ms;
   return box;
 }
 
 }  // namespace
 
-Lane::Lane(net::Loop& loop, const BrokerOptions& options, const Step& step, net::Event& changed)
+Lane::Lane(net::Loop& loop, const BrokerOptions& options, std::string step, net::Event& changed)
     : loop_(loop),
       options_(options),
-      step_(step),
+      step_(std::move(step)),
       changed_(changed),
       lines_(loop, options.server, client_options(options)),
       idle_since_(net::in_ms(0)) {
@@ -82,7 +81,7 @@ net::Task<Result<>> Lane::serve() {
     auto tasks = co_await poll();
     if (!tasks) {
       if (!stopping_) {
-        log_warn("steps.poll", {{"step", step_.name}, {"error", tasks.error().message()}});
+        log_warn("steps.poll", {{"step", step_}, {"error", tasks.error().message()}});
         co_await pause();
       }
       continue;
@@ -104,7 +103,7 @@ net::Task<Result<>> Lane::need_box() {
       tell_confinement();
       break;
     }
-    log_error("steps.box", {{"step", step_.name}, {"error", started.error().message()}});
+    log_error("steps.box", {{"step", step_}, {"error", started.error().message()}});
     if (++box_failures_ == kBoxFailuresMax) co_return std::move(started).error();
     co_await pause();
   }
@@ -116,17 +115,18 @@ net::Task<Result<>> Lane::need_box() {
 void Lane::tell_confinement() const {
   const std::string& json = box_->confinement();
   const bool full = json.find(R"("missing":[])") != std::string::npos;
-  if (!full) log_warn("steps.box_is_not_full", {{"step", step_.name}, {"box", json}});
+  if (!full) log_warn("steps.box_is_not_full", {{"step", step_}, {"box", json}});
 }
 
 std::string Lane::poll_target() const {
   std::string target = lines_.server().target + "/steps";
-  net::append_segment(target, step_.name);
-  const int tasks = options_.tasks_per_poll > 0 ? options_.tasks_per_poll : step_.tasks_per_poll;
+  net::append_segment(target, step_);
+  const int tasks =
+      options_.tasks_per_poll > 0 ? options_.tasks_per_poll : box_->about().tasks_per_poll;
   net::append_query(target, "tasks", std::to_string(tasks));
   net::append_query(target, "inline", std::to_string(kInlineBytes));
   net::append_query(target, "worker", options_.worker_name);
-  net::append_query(target, "version", step_.version());
+  net::append_query(target, "version", box_->about().version);
   return target;
 }
 
@@ -227,7 +227,7 @@ net::Task<> Lane::give_up(HeldTask held, Error why) {
     Failure failure{ErrorKind::Fetch, why.message()};
     co_await tell_failure(held, std::move(failure), true);
   } else if (why.kind() != Errc::Missing) {
-    log_warn("steps.dropped", {{"step", step_.name}, {"error", why.message()}});
+    log_warn("steps.dropped", {{"step", step_}, {"error", why.message()}});
   }
   settle(held);
   if (is_retryable(why.kind()) || why.kind() == Errc::Full) co_await pause();

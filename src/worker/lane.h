@@ -39,7 +39,7 @@ using HeldTask = std::shared_ptr<Held>;
 
 class Lane : public std::enable_shared_from_this<Lane> {
  public:
-  Lane(net::Loop& loop, const BrokerOptions& options, const Step& step, net::Event& changed);
+  Lane(net::Loop& loop, const BrokerOptions& options, std::string step, net::Event& changed);
 
   static net::Task<> run(std::shared_ptr<Lane> self);
   static net::Task<> keep_alive(std::shared_ptr<Lane> self);
@@ -86,7 +86,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
 
   net::Loop& loop_;
   const BrokerOptions& options_;
-  const Step& step_;
+  const std::string step_;
   net::Event& changed_;
   Lines lines_;
   std::unique_ptr<Box> box_;

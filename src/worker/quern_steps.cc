@@ -1,5 +1,17 @@
+// quern-steps: the broker. Which program has the code of which step.
 #include "worker/worker_main.h"
 
+namespace {
+
+constexpr quern::worker::StepPlace kPlaces[] = {
+    {"Archive", "quern-box-files"}, {"Audio", "quern-box-sound"},   {"Detect", "quern-box-files"},
+    {"Email", "quern-box-mail"},    {"Html", "quern-box-pages"},    {"Mbox", "quern-box-mail"},
+    {"Msg", "quern-box-mail"},      {"Office", "quern-box-office"}, {"Pdf", "quern-box-pages"},
+    {"Pst", "quern-box-mail"},      {"Text", "quern-box-pages"},
+};
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  return quern::worker::worker_main(argc, argv, quern::worker::all_steps());
+  return quern::worker::worker_main(argc, argv, kPlaces);
 }

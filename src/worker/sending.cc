@@ -131,9 +131,9 @@ net::Task<> Lane::send_parts(HeldTask held, std::string boundary) {
 }
 
 net::Task<> Lane::tell_failure(HeldTask held, Failure failure, bool again) {
-  log_info("steps.failure", {{"step", step_.name},
-                             {"kind", model::to_string(failure.kind)},
-                             {"message", failure.message}});
+  log_info(
+      "steps.failure",
+      {{"step", step_}, {"kind", model::to_string(failure.kind)}, {"message", failure.message}});
   co_await post(held, "/failure", json_of(failure, again));
 }
 
@@ -149,9 +149,9 @@ net::Task<> Lane::post(HeldTask held, std::string suffix, std::string json) {
 // The server will lend the file again; 404 says that it has an end already.
 void Lane::tell_refusal(const Result<net::Response>& answer) const {
   if (!answer) {
-    log_warn("steps.send", {{"step", step_.name}, {"error", answer.error().message()}});
+    log_warn("steps.send", {{"step", step_}, {"error", answer.error().message()}});
   } else if (answer->status >= 300 && answer->status != 404) {
-    log_warn("steps.refused", {{"step", step_.name}, {"status", answer->status}});
+    log_warn("steps.refused", {{"step", step_}, {"status", answer->status}});
   }
 }
 

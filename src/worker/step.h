@@ -64,9 +64,6 @@ struct Step {
   void (*begin)() = nullptr;
 };
 
-// The steps of quern-steps.
-std::span<const Step> all_steps();
-
 // What a child says of itself in N.json; the rest is kept from its parent.
 struct ChildFields {
   std::string_view filename;

@@ -7,14 +7,18 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "base/crash.h"
 #include "base/log.h"
 #include "io/file.h"
 #include "net/readable.h"
+#include "worker/box_root.h"
 #include "worker/broker.h"
 #include "worker/local_detect.h"
 #include "worker/zygote.h"
@@ -47,11 +51,20 @@ bool print(const std::string& line) {
   return std::printf("%s\n", line.c_str()) >= 0 && std::fflush(stdout) == 0;
 }
 
-const Step* find_step(std::span<const Step> steps, std::string_view name) {
-  for (const Step& step : steps) {
-    if (step.name == name) return &step;
-  }
-  return nullptr;
+const StepPlace* find_place(std::span<const StepPlace> places, std::string_view step) {
+  const auto found = std::ranges::find(places, step, &StepPlace::step);
+  return found == places.end() ? nullptr : &*found;
+}
+
+// The program takes our place.
+int become_box(const StepPlace& place) {
+  std::error_code failed;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  const std::string program = (self.parent_path() / place.program).string();
+  const std::string step(place.step);
+  ::execl(program.c_str(), program.c_str(), "--box", step.c_str(), nullptr);
+  complain(fmt::format("{}: {}", program, std::strerror(errno)));
+  return kExitNoBox;
 }
 
 std::string default_temp_folder() {
@@ -155,16 +168,18 @@ struct Descriptions {
   std::size_t left = 0;
 };
 
-net::Task<Result<std::string>> describe(net::Loop* loop, const Step* step) {
+// "" where what the step needs is not on this machine.
+net::Task<Result<std::string>> describe(net::Loop* loop, std::string step) {
   BoxOptions options;
-  options.step = step->name;
+  options.step = step;
   CO_TRY_ASSIGN(const std::unique_ptr<Box> box, co_await Box::start(*loop, std::move(options)));
-  co_return fmt::format(R"({{"step":"{}","version":"{}","box":{}}})", step->name,
-                        json_escaped(step->version()), box->confinement());
+  if (box->about().version.empty()) co_return std::string();
+  co_return fmt::format(R"({{"step":"{}","version":"{}","box":{}}})", step,
+                        json_escaped(box->about().version), box->confinement());
 }
 
-net::Task<> describe_one(net::Loop* loop, const Step* step, Descriptions* all, std::size_t at) {
-  all->lines[at].emplace(co_await describe(loop, step));
+net::Task<> describe_one(net::Loop* loop, std::string step, Descriptions* all, std::size_t at) {
+  all->lines[at].emplace(co_await describe(loop, std::move(step)));
   --all->left;
   all->changed.notify_all();
 }
@@ -175,13 +190,13 @@ net::Task<bool> await_all(Descriptions* all) {
 }
 
 // All boxes at once: whoever asks is waiting.
-int list(std::span<const Step> steps) {
+int list(std::span<const StepPlace> places) {
   net::Loop loop;
   Descriptions all(loop);
-  all.lines.resize(steps.size());
-  all.left = steps.size();
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    loop.spawn("steps.list", describe_one(&loop, &steps[i], &all, i));
+  all.lines.resize(places.size());
+  all.left = places.size();
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    loop.spawn("steps.list", describe_one(&loop, std::string(places[i].step), &all, i));
   }
   loop.run_until(await_all(&all));
   for (const auto& line : all.lines) {
@@ -189,7 +204,7 @@ int list(std::span<const Step> steps) {
       complain(line->error().message());
       return kExitFailed;
     }
-    if (!print(**line)) return kExitFailed;
+    if (!(*line)->empty() && !print(**line)) return kExitFailed;
   }
   return kExitDone;
 }
@@ -215,14 +230,15 @@ int detect(const Parsed& parsed) {
 }
 
 // Invalid is usage.
-Result<> prepare(Parsed& parsed, std::span<const Step> steps) {
+Result<> prepare(Parsed& parsed, std::span<const StepPlace> places) {
   if (parsed.server.empty()) return Error{Errc::Invalid, "--server is needed"};
   if (parsed.steps.empty()) return Error{Errc::Invalid, "which steps? see --list"};
   TRY_ASSIGN(parsed.broker.server, parse_address(parsed.server));
   for (const std::string& name : parsed.steps) {
-    const Step* step = find_step(steps, name);
-    if (step == nullptr) return Error{Errc::Invalid, "no step " + name + "; see --list"};
-    parsed.broker.steps.push_back(step);
+    if (find_place(places, name) == nullptr) {
+      return Error{Errc::Invalid, "no step " + name + "; see --list"};
+    }
+    parsed.broker.steps.push_back(name);
   }
   if (!parsed.token_file.empty()) {
     TRY_ASSIGN(parsed.broker.token, io::read_file(parsed.token_file, kTokenBytesMax));
@@ -238,11 +254,17 @@ Result<> prepare(Parsed& parsed, std::span<const Step> steps) {
 
 }  // namespace
 
-int worker_main(int argc, char** argv, std::span<const Step> steps) {
+int box_main(int argc, char** argv, std::span<const Step> steps) {
+  if (argc != 3 || std::string_view(argv[1]) != "--box") return kExitUsage;
+  const auto step = std::ranges::find(steps, std::string_view(argv[2]), &Step::name);
+  return step != steps.end() ? run_zygote(*step) : kExitUsage;
+}
+
+int worker_main(int argc, char** argv, std::span<const StepPlace> places) {
   // A box has no options and starts often.
   if (argc == 3 && std::string_view(argv[1]) == "--box") {
-    const Step* step = find_step(steps, argv[2]);
-    return step != nullptr ? run_zygote(*step) : kExitUsage;
+    const StepPlace* place = find_place(places, argv[2]);
+    return place != nullptr ? become_box(*place) : kExitUsage;
   }
   Parsed parsed;
   parsed.broker.temp_folder.clear();
@@ -261,9 +283,9 @@ int worker_main(int argc, char** argv, std::span<const Step> steps) {
   if (parsed.parent_dies) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   set_log(parsed.quiet ? LogLevel::Warn : LogLevel::Info, LogFormat::Human);
   ::signal(SIGPIPE, SIG_IGN);
-  if (parsed.list) return list(steps);
+  if (parsed.list) return list(places);
   if (!parsed.detect.empty()) return detect(parsed);
-  const Result<> prepared = prepare(parsed, steps);
+  const Result<> prepared = prepare(parsed, places);
   if (prepared.ok()) return serve(parsed);
   complain(prepared.error().message());
   return prepared.error().kind() == Errc::Invalid ? kExitUsage : kExitFailed;

@@ -196,7 +196,9 @@ class Zygote {
     step_.warm();
     if (step_.begin != nullptr) keep_child();
     const Report ready{Report::Kind::Ready};
-    const std::string message = std::string(bytes_of(ready)) + confinement_.json();
+    const std::string message =
+        fmt::format("{}{}\n{}\n{}\n{}", bytes_of(ready), step_.version(), step_.tasks_per_poll,
+                    step_.wall_ms_max, confinement_.json());
     if (!send_message(kZygoteChannel, message)) return kExitNoBox;
     for (;;) {
       std::optional<Order> order = receive_order(kZygoteChannel);

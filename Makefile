@@ -23,7 +23,7 @@ export TSAN_OPTIONS := halt_on_error=1:second_deadlock_stack=1
 # g++ 12's ThreadSanitizer cannot start where the kernel scatters addresses more widely than it expects.
 no_aslr = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: build test sanitize sanitize-asan sanitize-tsan lint demo demo-work bench bench-smoke soak format clean help setup
+.PHONY: build test sanitize sanitize-asan sanitize-tsan lint demo demo-work bench bench-smoke corpus soak format clean help setup
 
 build: build/release/build.ninja  ## (default) build everything, release
 	$(call ninja,release)
@@ -58,6 +58,9 @@ bench: build  ## every benchmark, at full length
 
 bench-smoke: build  ## every benchmark for an instant: that it runs, not how fast (a part of make test)
 	$(call ctest,release) -L '^bench$$'
+
+corpus: build  ## every input of QUERN_CORPUS, compared with its index
+	scripts/corpus build/release/bin --verbose
 
 soak: build  ## an hour of polling by an idle worker, and what else takes long (SOAK_MINUTES=60)
 	QUERN_SOAK_MINUTES=$${SOAK_MINUTES:-60} build/release/bin/worker_protocol_test \

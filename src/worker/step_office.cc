@@ -26,7 +26,7 @@ namespace {
 
 using model::ErrorKind;
 
-constexpr std::int64_t kWallMs = 300'000;
+constexpr std::int64_t kWallMs = 90'000;
 constexpr std::uint64_t kInputBytesMax = 512ULL << 20;
 constexpr std::uint64_t kPdfBytesMax = 512ULL << 20;
 // A longer table makes more pages than anybody reads, and takes all memory on the way.

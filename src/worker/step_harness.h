@@ -34,15 +34,12 @@ inline std::string harness_output(const io::Descriptor& file) {
   return read_input(all, all.bytes);
 }
 
-inline StepRun run_step(const Step& step, const std::string& filename, const std::string& bytes,
+inline StepRun run_task(const Step& step, const StepTask& task, const std::string& bytes,
                         const Limits& limits = {}) {
   const io::Descriptor input = *make_memory_file(bytes);
   const io::Descriptor output = *make_memory_file("");
   PartWriter out(output.get(), "BOUNDARY");
-  StepTask task;
-  task.filename = filename;
-  task.language_code = "en";
-  StepContext context{task, {{input.get(), bytes.size(), 7, filename}}, limits, out};
+  StepContext context{task, {{input.get(), bytes.size(), 7, task.filename}}, limits, out};
   StepRun run;
   run.end = step.run(context);
   out.flush();
@@ -64,6 +61,14 @@ inline StepRun run_step(const Step& step, const std::string& filename, const std
     at = end + 2 + delimiter.size();
   }
   return run;
+}
+
+inline StepRun run_step(const Step& step, const std::string& filename, const std::string& bytes,
+                        const Limits& limits = {}) {
+  StepTask task;
+  task.filename = filename;
+  task.language_code = "en";
+  return run_task(step, task, bytes, limits);
 }
 
 }  // namespace quern::worker

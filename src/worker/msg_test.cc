@@ -106,6 +106,20 @@ TEST(MsgTest, AMessageInAMessageBecomesAMail) {
   EXPECT_EQ(mail[0].metadata.at("Date").as_string(), "2003-07-01T08:52:37Z");
 }
 
+TEST(MsgTest, MessagesThatHoldThemselvesEnd) {
+  OleMaker ole = sample_message();
+  // Two attachments in each generation, and the next generation is this one.
+  for (const char* name : {"__attach_version1.0_#00000000", "__attach_version1.0_#00000001"}) {
+    const std::size_t attachment = ole.folder(name);
+    const std::size_t inner = ole.folder("__substg1.0_3701000D", attachment);
+    ole.stream("__properties_version1.0", fixed_values(24), inner);
+    ole.link(inner, 0);
+  }
+  const StepRun run = open_msg(ole.bytes());
+  ASSERT_TRUE(run.end.has_value());
+  EXPECT_EQ(run.end->kind, ErrorKind::TooLarge);
+}
+
 TEST(MsgTest, WhatIsNoMessageSaysSo) {
   OleMaker other;
   other.stream("WordDocument", "words");

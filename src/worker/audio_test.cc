@@ -77,6 +77,12 @@ TEST(AudioTest, PeaksOfAnyLengthAreFewAndKeepTheLoudest) {
   EXPECT_EQ(std::count(found.begin(), found.end(), 0.75F), 1);
 }
 
+TEST(AudioTest, TagsComeInTheOrderOfTheirWorth) {
+  SoundInfo info;
+  info.tags = {{"Encoder", "x"}, {"Handler name", "y"}, {"Artist", "Ann"}, {"Title", "A title"}};
+  EXPECT_EQ(sound_text(info), "Title: A title\nArtist: Ann\nEncoder: x\nSound: no sound track\n");
+}
+
 TEST(AudioTest, ChaptersAreLines) {
   SoundInfo info;
   info.codec = "aac";

@@ -59,7 +59,11 @@ class MailCorpusTest : public CorpusTest {
     const std::vector<CorpusFile> files = files_for(loop_, corpus, step);
     start(name);
     MailTally tally;
-    for (const CorpusFile& file : files) take(file, run(file), tally);
+    for (const CorpusFile& file : files) {
+      const Converted converted = run(file);
+      take(file, converted, tally);
+      EXPECT_EQ(run(file).body, converted.body) << file.path << " is not the same twice";
+    }
     std::printf("%s: %zu files, %d failed; %d of %d texts\n", name.c_str(), files.size(),
                 tally.failed, tally.found, tally.expected);
     EXPECT_FALSE(files.empty());
@@ -103,6 +107,72 @@ TEST_F(MailCorpusTest, SoundsAndFilmsEndByTheirOwnWord) {
   QUERN_CORPUS_OR_SKIP(corpus);  // QUERN_CORPUS
   const MailTally tally = run_all(StepId::Audio, "Audio", corpus);
   EXPECT_EQ(tally.found, tally.expected);
+}
+
+std::vector<MadeChild> expected_children(const std::filesystem::path& folder) {
+  std::string body = *io::read_file(folder / "expect-output.mime", 16 << 20);
+  StepRun run;
+  const std::string delimiter = "\r\n--MIME-BOUNDARY";
+  for (std::size_t at = body.find(delimiter); at != std::string::npos;) {
+    const std::size_t next = body.find(delimiter, at + 1);
+    const std::size_t name = body.find("name=", at);
+    const std::size_t begin = body.find("\r\n\r\n", at);
+    if (next == std::string::npos || name > next) break;
+    run.parts.emplace_back(body.substr(name + 5, body.find("\r\n", name) - name - 5),
+                           body.substr(begin + 4, next - begin - 4));
+    at = next;
+  }
+  return made_children(run);
+}
+
+// The words of a body that stand in ours: all but the addresses of pictures and what they know of
+// their programs.
+void expect_same(const MadeChild& expected, const MadeChild& ours) {
+  EXPECT_EQ(ours.type, expected.type) << expected.name;
+  for (const auto& field : expected.metadata) {
+    EXPECT_EQ(ours.metadata.at(field.key()), field.value()) << expected.name << field.key();
+  }
+  if (expected.type == "application/octet-stream") {
+    EXPECT_EQ(ours.blob, expected.blob) << expected.name;
+  } else if (expected.type != "text/calendar") {
+    EXPECT_NE(
+        without_blanks(without_tags(ours.blob)).find(without_blanks(without_tags(expected.blob))),
+        std::string::npos)
+        << expected.name;
+  } else {
+    const std::size_t begin = expected.blob.find("SUMMARY:");
+    EXPECT_NE(ours.blob.find(expected.blob.substr(begin, expected.blob.find('\n', begin) - begin)),
+              std::string::npos);
+  }
+}
+
+TEST_F(MailCorpusTest, ChildrenAreThoseThatOverviewsOwnConvertersMake) {
+  QUERN_CORPUS_OR_SKIP(corpus);  // QUERN_CORPUS
+  int cases = 0;
+  for (const Step& step : {email_step(), pst_step()}) {
+    step.warm();
+    const std::string kind = std::string(step.name) == "Email" ? "email" : "pst";
+    for (const auto& entry :
+         std::filesystem::directory_iterator(corpus / "overview" / ("overview-convert-" + kind))) {
+      const boost::json::object asked =
+          boost::json::parse(*io::read_file(entry.path() / "input.json", 1 << 20)).as_object();
+      StepTask task;
+      task.filename = std::string(asked.at("filename").as_string());
+      task.metadata = boost::json::serialize(asked.at("metadata"));
+      const auto ours = made_children(
+          run_task(step, task, *io::read_file(entry.path() / "input.blob", 16 << 20)));
+      const auto expected = expected_children(entry.path());
+      EXPECT_EQ(ours.size(), expected.size()) << entry.path();
+      for (const MadeChild& child : expected) {
+        const auto same = [&](const MadeChild& other) { return other.name == child.name; };
+        const auto found = std::find_if(ours.begin(), ours.end(), same);
+        ASSERT_NE(found, ours.end()) << child.name;
+        expect_same(child, *found);
+      }
+      ++cases;
+    }
+  }
+  EXPECT_EQ(cases, 4);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "worker/mail_document.h"
 #include "worker/smime.h"
 #include "worker/tnef_reader.h"
+#include "worker/uuencode.h"
 
 namespace quern::worker {
 
@@ -221,7 +222,17 @@ class Walk {
       const bool deletes = type_parameter(object, "delsp") == "yes";
       text = unflowed(text, deletes ? DeleteSpace::Yes : DeleteSpace::No);
     }
-    out_.body.push_back({BodyPiece::Kind::Text, std::move(text)});
+    UuText split = split_uuencoded(text);
+    out_.body.push_back({BodyPiece::Kind::Text, std::move(split.text)});
+    for (UuFile& file : split.files) {
+      MailAttachment attachment;
+      attachment.name = std::move(file.name);
+      attachment.read = [bytes = std::move(file.bytes)](const ByteSink& sink) {
+        sink(bytes);
+        return std::optional<Failure>();
+      };
+      out_.attachments.push_back(std::move(attachment));
+    }
   }
 
   void signed_or_encrypted(GMimePart* leaf, const std::string& name, int depth) {

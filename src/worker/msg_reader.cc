@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
-#include <set>
 
 #include "worker/eml_writer.h"
 #include "worker/mail_children.h"
@@ -24,14 +24,28 @@ constexpr std::size_t kFixedBytes = 16;  // of one in the list
 // Before the list of fixed values.
 enum class ListHead : std::size_t { Message = 32, EmbeddedMessage = 24, Other = 8 };
 
-using File = std::shared_ptr<const OleFile>;
+// Folders may lie within one another, and their streams over one another, so that a small file
+// would be read without end.
+constexpr std::size_t kFoldersMax = 50'000;
+constexpr std::uint64_t kPropertyBytesMax = 256 << 20;
+
+struct OpenFile {
+  std::shared_ptr<const OleFile> ole;
+  std::size_t folders_left = kFoldersMax;
+  std::uint64_t bytes_left = kPropertyBytesMax;
+
+  bool is_spent() const { return folders_left == 0 || bytes_left == 0; }
+};
 
 class FolderReader {
  public:
-  FolderReader(const OleFile& file, std::size_t folder) : file_(file), folder_(folder) {}
+  FolderReader(OpenFile& file, std::size_t folder)
+      : open_(file), file_(*file.ole), folder_(folder) {}
 
   MapiBag bag(ListHead head) const {
     MapiBag bag;
+    if (open_.is_spent()) return bag;
+    --open_.folders_left;
     fixed_values(bag, static_cast<std::size_t>(head));
     for (const std::size_t entry : file_.children(folder_)) {
       const std::string& name = file_.name(entry);
@@ -40,7 +54,10 @@ class FolderReader {
       const auto kind = mapi_kind(type);
       // Attached bytes are read when somebody wants them.
       if (!kind || id == mapi::kAttachData || name.size() > kValuePrefix.size() + 8) continue;
-      bag.put(id, *kind, file_.bytes(entry, kMailBodyBytesMax));
+      std::string bytes =
+          file_.bytes(entry, std::min<std::uint64_t>(kMailBodyBytesMax, open_.bytes_left));
+      open_.bytes_left -= bytes.size();
+      bag.put(id, *kind, std::move(bytes));
     }
     return bag;
   }
@@ -69,11 +86,12 @@ class FolderReader {
     bag.set_codepage(bag.number(mapi::kMessageCodepage).value_or(0));
   }
 
+  OpenFile& open_;
   const OleFile& file_;
   std::size_t folder_;
 };
 
-void read_message(const File& file, std::size_t folder, int depth, MailMessage& message);
+void read_message(OpenFile& open, std::size_t folder, int depth, MailMessage& message);
 
 MailAttachment failed(MailAttachment attachment, ErrorKind kind, std::string words) {
   attachment.failure = Failure{kind, std::move(words)};
@@ -81,14 +99,13 @@ MailAttachment failed(MailAttachment attachment, ErrorKind kind, std::string wor
 }
 
 // A message within the message is written as a mail of its own.
-MailAttachment embedded(const File& file, std::size_t folder, int depth,
-                        MailAttachment attachment) {
+MailAttachment embedded(OpenFile& open, std::size_t folder, int depth, MailAttachment attachment) {
   if (depth >= kMailDepthMax) {
     return failed(std::move(attachment), ErrorKind::TooDeep,
                   fmt::format("messages within more than {} messages", kMailDepthMax));
   }
   const auto inner = std::make_shared<MailMessage>();
-  read_message(file, folder, depth + 1, *inner);
+  read_message(open, folder, depth + 1, *inner);
   attachment.is_message = true;
   attachment.mime_type = "message/rfc822";
   const std::string subject = inner->field("Subject");
@@ -109,14 +126,15 @@ std::size_t contents_of(const OleFile& file, std::size_t folder) {
   return OleFile::kNone;
 }
 
-MailAttachment read_attachment(const File& file, std::size_t folder, int depth) {
-  const MapiBag bag = FolderReader(*file, folder).bag(ListHead::Other);
+MailAttachment read_attachment(OpenFile& open, std::size_t folder, int depth) {
+  const std::shared_ptr<const OleFile>& file = open.ole;
+  const MapiBag bag = FolderReader(open, folder).bag(ListHead::Other);
   MailAttachment attachment = mapi_attachment(bag);
   const std::uint64_t method = bag.number(mapi::kAttachMethod).value_or(1);
   const std::size_t object = file->find(folder, "__substg1.0_3701000D");
   const bool has_object = object != OleFile::kNone && file->is_folder(object);
   if (has_object && file->find(object, kFixedValues) != OleFile::kNone) {
-    return embedded(file, object, depth, std::move(attachment));
+    return embedded(open, object, depth, std::move(attachment));
   }
   std::size_t stream = file->find(folder, "__substg1.0_37010102");
   if (stream == OleFile::kNone && has_object) stream = contents_of(*file, object);
@@ -136,18 +154,19 @@ MailAttachment read_attachment(const File& file, std::size_t folder, int depth) 
   return failed(std::move(attachment), ErrorKind::Corrupt, "its bytes are missing in the mail");
 }
 
-void read_message(const File& file, std::size_t folder, int depth, MailMessage& message) {
+void read_message(OpenFile& open, std::size_t folder, int depth, MailMessage& message) {
+  const std::shared_ptr<const OleFile>& file = open.ole;
   const ListHead head = folder == OleFile::kRoot ? ListHead::Message : ListHead::EmbeddedMessage;
-  const MapiBag bag = FolderReader(*file, folder).bag(head);
+  const MapiBag bag = FolderReader(open, folder).bag(head);
   std::vector<MapiBag> recipients;
   for (const std::size_t entry : file->children(folder)) {
-    if (!file->is_folder(entry)) continue;
+    if (!file->is_folder(entry) || open.is_spent()) continue;
     if (file->name(entry).starts_with(kRecipientPrefix)) {
-      recipients.push_back(FolderReader(*file, entry).bag(ListHead::Other));
+      recipients.push_back(FolderReader(open, entry).bag(ListHead::Other));
       recipients.back().set_codepage(bag.codepage());
     } else if (file->name(entry).starts_with(kAttachmentPrefix)) {
       if (message.attachments.size() >= kMailPartsMax) continue;
-      message.attachments.push_back(read_attachment(file, entry, depth));
+      message.attachments.push_back(read_attachment(open, entry, depth));
     }
   }
   fill_mail(bag, recipients, message);
@@ -162,8 +181,11 @@ std::optional<Failure> read_msg(const std::shared_ptr<const OleFile>& file, Mail
     is_message = is_message || name == kFixedValues || name.starts_with(kValuePrefix);
   }
   if (!is_message) return Failure{ErrorKind::Corrupt, "no Outlook message: it has no properties"};
-  read_message(file, OleFile::kRoot, 0, message);
-  return std::nullopt;
+  OpenFile open{file};
+  read_message(open, OleFile::kRoot, 0, message);
+  if (!open.is_spent()) return std::nullopt;
+  return Failure{ErrorKind::TooLarge, fmt::format("more than {} folders or {} bytes of properties",
+                                                  kFoldersMax, kPropertyBytesMax)};
 }
 
 }  // namespace quern::worker

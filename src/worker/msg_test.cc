@@ -106,6 +106,20 @@ TEST(MsgTest, AMessageInAMessageBecomesAMail) {
   EXPECT_EQ(mail[0].metadata.at("Date").as_string(), "2003-07-01T08:52:37Z");
 }
 
+TEST(MsgTest, MessagesThatHoldThemselvesEnd) {
+  OleMaker ole = sample_message();
+  // Two attachments in each generation, and the next generation is this one.
+  for (const char* name : {"__attach_version1.0_#00000000", "__attach_version1.0_#00000001"}) {
+    const std::size_t attachment = ole.folder(name);
+    const std::size_t inner = ole.folder("__substg1.0_3701000D", attachment);
+    ole.stream("__properties_version1.0", fixed_values(24), inner);
+    ole.link(inner, 0);
+  }
+  const StepRun run = open_msg(ole.bytes());
+  ASSERT_TRUE(run.end.has_value());
+  EXPECT_EQ(run.end->kind, ErrorKind::TooLarge);
+}
+
 TEST(MsgTest, WhatIsNoMessageSaysSo) {
   OleMaker other;
   other.stream("WordDocument", "words");
@@ -120,6 +134,28 @@ TEST(MsgTest, WhatIsNoMessageSaysSo) {
 TEST(MsgTest, TheSameMessageGivesTheSameBytes) {
   const std::string bytes = sample_message().bytes();
   EXPECT_EQ(open_msg(bytes).parts, open_msg(bytes).parts);
+}
+
+// Bytes changed here and there, the same ones each time: nothing may crash or hang.
+void expect_own_word_of_damaged(const std::string& bytes) {
+  std::uint32_t seed = 1;
+  for (int i = 0; i < 2'000; ++i) {
+    std::string damaged = bytes;
+    for (int change = 0; change < 6; ++change) {
+      seed = seed * 1'664'525 + 1'013'904'223;
+      damaged[(seed >> 8) % damaged.size()] = static_cast<char>(seed >> 24);
+    }
+    const StepRun run = open_msg(damaged.substr(0, damaged.size() - seed % 100));
+    EXPECT_TRUE(run.end || !run.parts.empty());
+  }
+}
+
+TEST(MsgTest, DamagedMessagesEndByTheirOwnWord) {
+  OleMaker ole = sample_message();
+  const std::size_t attachment = ole.folder("__attach_version1.0_#00000000");
+  ole.stream("__substg1.0_37010102", std::string(10'000, 'L'), attachment);
+  ole.stream("__substg1.0_10090102", "\x2D", 0);
+  expect_own_word_of_damaged(ole.bytes());
 }
 
 // The example of MS-OXRTFCP 3.1.
@@ -178,6 +214,14 @@ TEST(TnefTest, AMailWithWinmailHasWhatIsInIt) {
   EXPECT_THAT(names_of(children), ElementsAre("m.eml", "m.eml/report.txt"));
   EXPECT_THAT(children[0].blob, HasSubstr("the text"));
   EXPECT_EQ(children[1].blob, "the report");
+}
+
+TEST(TnefTest, DamagedWinmailsEndByTheirOwnWord) {
+  TnefMaker tnef;
+  tnef.properties(1, tnef_property(0x1009, 0x0102, kCompressed), 1);
+  tnef.attachment("one.txt", "first");
+  tnef.properties(2, tnef_property(0x3707, 0x001F, utf16("long name.txt")), 1);
+  expect_own_word_of_damaged(tnef.bytes());
 }
 
 TEST(TnefTest, ACutWinmailKeepsWhatIsWholeAndSaysSo) {

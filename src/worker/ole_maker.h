@@ -11,7 +11,7 @@ namespace quern::worker {
 
 class OleMaker {
  public:
-  OleMaker() { entries_.push_back({"Root Entry", 5, {}, ""}); }
+  OleMaker() { entries_.push_back({"Root Entry", 5, {}, "", 0}); }
 
   std::size_t folder(const std::string& name, std::size_t parent = 0) {
     return add(name, 1, "", parent);
@@ -19,6 +19,9 @@ class OleMaker {
   std::size_t stream(const std::string& name, const std::string& bytes, std::size_t parent = 0) {
     return add(name, 2, bytes, parent);
   }
+
+  // Its children are those of the other, as no good file has them.
+  void link(std::size_t folder, std::size_t other) { entries_[folder].link = other + 1; }
 
   std::string bytes() const {
     std::vector<std::string> sectors;
@@ -64,11 +67,12 @@ class OleMaker {
     char kind;
     std::vector<std::size_t> children;
     std::string bytes;
+    std::size_t link = 0;  // 0: none
   };
 
   std::size_t add(const std::string& name, char kind, const std::string& bytes,
                   std::size_t parent) {
-    entries_.push_back({name, kind, {}, bytes});
+    entries_.push_back({name, kind, {}, bytes, 0});
     entries_[parent].children.push_back(entries_.size() - 1);
     return entries_.size() - 1;
   }
@@ -86,7 +90,8 @@ class OleMaker {
       const Entry& entry = entries_[i];
       std::string name;
       for (const char c : entry.name) name += std::string{c, '\0'};
-      const std::size_t child = entry.children.empty() ? kFree : entry.children.front();
+      const Entry& family = entry.link == 0 ? entry : entries_[entry.link - 1];
+      const std::size_t child = family.children.empty() ? kFree : family.children.front();
       std::string bytes = name + std::string(64 - name.size(), '\0');
       bytes += little(name.size() + 2, 2) + entry.kind + '\1' + little(kFree, 4) +
                little(right[i], 4) + little(child, 4) + std::string(36, '\0') +

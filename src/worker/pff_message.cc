@@ -14,6 +14,7 @@ using model::ErrorKind;
 namespace {
 
 constexpr std::size_t kPieceBytes = 256 * 1024;
+constexpr int kMessagesWithinMax = 1'000;
 // Properties with names, by the numbers that libpff gives them.
 constexpr std::uint16_t kLocation = 0x8208;
 constexpr std::uint16_t kEventStart = 0x820D;
@@ -39,8 +40,10 @@ std::optional<Failure> read_data(libpff_item_t* attachment, const ByteSink& sink
 
 class MessageReader {
  public:
-  MessageReader(const PffItem& item, std::uint64_t codepage, int depth)
-      : item_(item), codepage_(codepage), depth_(depth) {}
+  // `left` is how many messages may still be found within messages: a damaged store may have
+  // loops.
+  MessageReader(const PffItem& item, std::uint64_t codepage, int depth, int& left)
+      : item_(item), codepage_(codepage), depth_(depth), left_(left) {}
 
   void read(MailMessage& message) {
     const MapiBag bag = bag_of(item_.get(), codepage_);
@@ -91,9 +94,10 @@ class MessageReader {
 
   MailAttachment embedded(const PffItem& owned, MailAttachment attachment) const {
     libpff_item_t* raw = nullptr;
-    if (depth_ >= kMailDepthMax) {
+    if (depth_ >= kMailDepthMax || --left_ < 0) {
       attachment.failure =
-          Failure{ErrorKind::TooDeep, fmt::format("more than {} messages deep", kMailDepthMax)};
+          Failure{ErrorKind::TooDeep, fmt::format("more than {} messages deep, or {} within one",
+                                                  kMailDepthMax, kMessagesWithinMax)};
       return attachment;
     }
     if (::libpff_attachment_get_item(owned.get(), &raw, nullptr) != 1) {
@@ -101,7 +105,7 @@ class MessageReader {
       return attachment;
     }
     const auto inner = std::make_shared<MailMessage>();
-    MessageReader(pff_owned(raw), codepage_, depth_ + 1).read(*inner);
+    MessageReader(pff_owned(raw), codepage_, depth_ + 1, left_).read(*inner);
     attachment.is_message = true;
     attachment.mime_type = "message/rfc822";
     const std::string subject = inner->field("Subject");
@@ -116,6 +120,7 @@ class MessageReader {
   PffItem item_;
   std::uint64_t codepage_;
   int depth_;
+  int& left_;
 };
 
 // Line ends, commas and the like, as calendars and cards want them.
@@ -148,9 +153,9 @@ std::string compact_time(const MapiBag& bag, std::uint16_t id, std::uint16_t oth
 
 }  // namespace
 
-void read_pff_message(const PffItem& item, std::uint64_t codepage, MailMessage& message,
-                      int depth) {
-  MessageReader(item, codepage, depth).read(message);
+void read_pff_message(const PffItem& item, std::uint64_t codepage, MailMessage& message) {
+  int left = kMessagesWithinMax;
+  MessageReader(item, codepage, 0, left).read(message);
 }
 
 PffKind pff_kind(const MapiBag& properties) {

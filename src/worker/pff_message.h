@@ -9,8 +9,7 @@
 namespace quern::worker {
 
 // Bytes of attachments stay in the store until they are asked for.
-void read_pff_message(const PffItem& item, std::uint64_t codepage, MailMessage& message,
-                      int depth = 0);
+void read_pff_message(const PffItem& item, std::uint64_t codepage, MailMessage& message);
 
 // Hidden: Outlook's own notes, which nobody ever wrote or read.
 enum class PffKind { Message, Event, Contact, Hidden };

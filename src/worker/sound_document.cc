@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "worker/pdf_file.h"
@@ -57,6 +58,28 @@ std::string sound_line(const SoundInfo& info) {
   return line;
 }
 
+// What people look for first, then the rest; nothing that only players understand.
+SoundFields ordered_tags(const SoundFields& tags) {
+  constexpr std::array kFirst = {"Title", "Artist",   "Album", "Album artist", "Composer",
+                                 "Date",  "Language", "Genre", "Track",        "Comment"};
+  constexpr std::array kHidden = {"Major brand",  "Minor version", "Compatible brands",
+                                  "Handler name", "Vendor id",     "ITunSMPB",
+                                  "ITunNORM"};
+  const auto is_in = [](const auto& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  SoundFields ordered;
+  for (const char* name : kFirst) {
+    for (const auto& tag : tags) {
+      if (tag.first == name && tag.second != "und") ordered.push_back(tag);
+    }
+  }
+  for (const auto& tag : tags) {
+    if (!is_in(kFirst, tag.first) && !is_in(kHidden, tag.first)) ordered.push_back(tag);
+  }
+  return ordered;
+}
+
 }  // namespace
 
 std::string clock_text(double seconds) {
@@ -65,7 +88,7 @@ std::string clock_text(double seconds) {
 }
 
 SoundFields sound_fields(const SoundInfo& info) {
-  SoundFields fields = info.tags;
+  SoundFields fields = ordered_tags(info.tags);
   const auto put = [&fields](const char* name, std::string value) {
     const auto same = [name](const auto& field) { return field.first == name; };
     std::erase_if(fields, same);

@@ -79,6 +79,7 @@ using Av = std::unique_ptr<T, AvFree>;
 std::string clean(const char* text) {
   std::string result = valid_utf8(text != nullptr ? text : "");
   std::erase(result, '\r');
+  while (!result.empty() && static_cast<unsigned char>(result.back()) <= ' ') result.pop_back();
   if (result.size() > kTagBytesMax) {
     result.resize(valid_utf8_prefix(std::string_view(result).substr(0, kTagBytesMax)));
   }

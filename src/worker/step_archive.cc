@@ -101,7 +101,9 @@ class Unpacking {
                            fmt::format("it expands more than {} times", context_.limits.ratio)});
         return std::nullopt;
       }
+      if (all_expand_too_much()) return all_too_large(name);
     }
+    written_before_ += written_;
     finish_blob(name);
     return std::nullopt;
   }
@@ -134,6 +136,23 @@ class Unpacking {
     if (written_ <= context_.limits.ratio_from_bytes) return false;
     const std::uint64_t read = std::max<std::uint64_t>(reader_->position() - begin, 1);
     return written_ / read > context_.limits.ratio;
+  }
+
+  // Members that lie over one another are each within reason, and all together beyond.
+  bool all_expand_too_much() const {
+    const std::uint64_t all = written_before_ + written_;
+    if (all <= context_.limits.ratio_from_bytes) return false;
+    const std::uint64_t input = std::max<std::uint64_t>(context_.inputs.at(0).bytes, 1);
+    return all / input > context_.limits.ratio;
+  }
+
+  StepEnd all_too_large(const std::string& name) {
+    if (streaming_) out_.end();
+    tell_skipped();
+    return Failure{ErrorKind::Ratio,
+                   fmt::format("its members expand to more than {} times its size (in {}, after {} "
+                               "members): a bomb",
+                               context_.limits.ratio, name, index_)};
   }
 
   const std::string& part_name(std::string_view kind) {
@@ -213,7 +232,8 @@ class Unpacking {
   std::string held_;
   std::string part_name_;
   std::uint64_t index_ = 0;
-  std::uint64_t written_ = 0;  // of this member
+  std::uint64_t written_ = 0;         // of this member
+  std::uint64_t written_before_ = 0;  // of the good ones before it
   std::uint64_t progress_ = 0;
   bool streaming_ = false;  // its blob has begun
   int folders_ = 0;

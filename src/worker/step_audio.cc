@@ -14,6 +14,9 @@
 namespace quern::worker {
 namespace {
 
+// Six hours of sound take less than two minutes.
+constexpr std::int64_t kWallMs = 900'000;
+
 std::string version() {
   return "1 " + sound_version();
 }
@@ -61,7 +64,7 @@ StepEnd run(StepContext& context) {
 }  // namespace
 
 Step audio_step() {
-  return {"Audio", version, warm, run, 1};
+  return {"Audio", version, warm, run, 1, kWallMs};
 }
 
 }  // namespace quern::worker

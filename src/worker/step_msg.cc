@@ -38,9 +38,10 @@ StepEnd run(StepContext& context) {
   const auto file = std::make_shared<OleFile>();
   if (auto failure = file->open(input)) return failure;
   MailMessage message;
-  if (auto failure = read_msg(file, message)) return failure;
-  write_mail(context, message);
-  return std::nullopt;
+  auto failure = read_msg(file, message);
+  // Of one that is too large, what was read of it.
+  if (!failure || failure->kind == ErrorKind::TooLarge) write_mail(context, message);
+  return failure;
 }
 
 }  // namespace

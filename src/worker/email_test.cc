@@ -121,6 +121,22 @@ TEST(EmailTest, AnInvitationBesideTheTextIsKept) {
   EXPECT_THAT(names_of(children), ElementsAre("box/a.eml", "box/a.eml/attachment-1.ics"));
 }
 
+TEST(EmailTest, NoByteIsLostWhereLinesEndInTwoWaysOrPaddingIsMissing) {
+  for (const std::string bytes : {"a", "ab", "abc", "abcd", "abcde"}) {
+    const std::string whole = base64_encoded(bytes);
+    const std::string bare = whole.substr(0, whole.find('='));
+    for (const std::string& text : {whole, bare, whole + "\n", bare + "\n", whole + "\r\n"}) {
+      const auto children = children_of(
+          "From: a@example.org\r\nTo: b@example.org\r\nContent-Type: multipart/mixed; "
+          "boundary=cut\r\n\r\n--cut\r\nContent-Type: text/plain\r\n\r\nsee\r\n--cut\r\n"
+          "Content-Type: application/zip; name=a.zip\r\nContent-Transfer-Encoding: base64\r\n\r\n" +
+          text + "\n--cut--\r\n");
+      ASSERT_EQ(children.size(), 2U) << text;
+      EXPECT_EQ(children[1].blob, bytes) << text;
+    }
+  }
+}
+
 TEST(EmailTest, PicturesOfTheBodyAreShownInIt) {
   const std::string picture =
       part("Content-Type: image/png\nContent-ID: <p1>\nContent-Transfer-Encoding: base64",

@@ -1,6 +1,7 @@
 #include "worker/gmime_part.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/utf8.h"
 #include "worker/charset.h"
@@ -9,6 +10,7 @@
 namespace quern::worker {
 namespace {
 
+constexpr std::size_t kFlushBytes = 16;  // what a decoder may still hold
 constexpr std::size_t kPieceBytes = 64 * 1024;
 
 std::string text_or_empty(const char* text) {
@@ -56,6 +58,40 @@ std::string with_plain_line_ends(std::string text) {
   return text;
 }
 
+// GMime takes two bytes before a boundary for its line end wherever the line before it had two.
+// Where lines end in both ways, the first of them is the content's: "x\n--cut" behind "y\r\n".
+GOwned<GMimeStream> whole_content(GMimeStream* content) {
+  GMimeStream* all = content->super_stream != nullptr ? content->super_stream : content;
+  const gint64 end = content->bound_end;
+  char behind[4] = {};
+  const auto rest = g_owned(::g_mime_stream_substream(all, end, end + 4));
+  if (end >= 0 && rest && ::g_mime_stream_reset(rest.get()) == 0 &&
+      ::g_mime_stream_read(rest.get(), behind, sizeof behind) == sizeof behind &&
+      behind[0] != '\r' && behind[0] != '\n' && std::string_view(behind + 1, 3) == "\n--") {
+    return g_owned(::g_mime_stream_substream(all, content->bound_start, end + 1));
+  }
+  return g_shared(content);
+}
+
+// How many signs of base64 are missing at the end: senders leave them out, and without them the
+// last bytes would be lost.
+class MissingPadding {
+ public:
+  void see(std::string_view text) {
+    signs_ += static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '/' || c == '=';
+    }));
+  }
+  // One sign alone says nothing.
+  std::string_view text() const {
+    constexpr std::string_view kPadding[] = {"", "", "==", "="};
+    return kPadding[signs_ % 4];
+  }
+
+ private:
+  std::size_t signs_ = 0;
+};
+
 }  // namespace
 
 std::string mime_type_of(GMimeObject* object) {
@@ -91,21 +127,29 @@ std::string content_id_of(GMimeObject* object) {
 void read_content(GMimePart* part, const ByteSink& sink) {
   GMimeDataWrapper* content = ::g_mime_part_get_content(part);
   if (content == nullptr) return;
-  GMimeStream* stream = ::g_mime_data_wrapper_get_stream(content);
-  if (stream == nullptr || ::g_mime_stream_reset(stream) != 0) return;
+  GMimeStream* cut = ::g_mime_data_wrapper_get_stream(content);
+  if (cut == nullptr) return;
+  const auto owned = whole_content(cut);
+  GMimeStream* stream = owned.get();
+  if (::g_mime_stream_reset(stream) != 0) return;
   GMimeEncoding state;
   ::g_mime_encoding_init_decode(&state, ::g_mime_data_wrapper_get_encoding(content));
   std::string in(kPieceBytes, '\0');
   std::string out;
+  MissingPadding missing;
+  const auto step = [&](std::string_view piece) {
+    out.resize(::g_mime_encoding_outlen(&state, piece.size()) + kFlushBytes);
+    sink({out.data(), ::g_mime_encoding_step(&state, piece.data(), piece.size(), out.data())});
+  };
   for (;;) {
     const ssize_t n = ::g_mime_stream_read(stream, in.data(), in.size());
     if (n <= 0) break;
-    const auto size = static_cast<std::size_t>(n);
-    out.resize(::g_mime_encoding_outlen(&state, size));
-    const std::size_t made = ::g_mime_encoding_step(&state, in.data(), size, out.data());
-    sink({out.data(), made});
+    const std::string_view piece(in.data(), static_cast<std::size_t>(n));
+    missing.see(piece);
+    step(piece);
   }
-  out.resize(::g_mime_encoding_outlen(&state, 0) + 16);
+  if (state.encoding == GMIME_CONTENT_ENCODING_BASE64) step(missing.text());
+  out.resize(::g_mime_encoding_outlen(&state, 0) + kFlushBytes);
   const std::size_t made = ::g_mime_encoding_flush(&state, in.data(), 0, out.data());
   if (made > 0) sink({out.data(), made});
 }

@@ -1,7 +1,7 @@
 # quern-steps: the worker program. MuPDF makes its binary AGPL-3; the sources stay Apache-2.0.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(WORKER_LIBRARIES REQUIRED IMPORTED_TARGET
-  libarchive libqpdf libseccomp uchardet harfbuzz harfbuzz-subset freetype2 zlib libjpeg libopenjp2)
+  libarchive libqpdf libseccomp uchardet harfbuzz harfbuzz-subset freetype2 zlib libjpeg libopenjp2 libwebp libwebpdemux libheif libjxl tesseract lept)
 find_library(MAGIC_LIBRARY magic REQUIRED)
 # By hand: the .pc of MuPDF says 1.19 and leaves libraries out.
 find_library(MUPDF_LIBRARY mupdf REQUIRED)
@@ -18,7 +18,7 @@ target_include_directories(quern_worker PUBLIC ${CMAKE_SOURCE_DIR}/src)
 target_compile_definitions(quern_worker PUBLIC POINTERHOLDER_TRANSITION=4)
 target_link_libraries(quern_worker PUBLIC quern_model quern_net Boost::json CLI11::CLI11
   ${MUPDF_LIBRARY} ${MUPDF_THIRD_LIBRARY} ${MUJS_LIBRARY} ${GUMBO_LIBRARY} ${JBIG2DEC_LIBRARY}
-  ${MAGIC_LIBRARY} PkgConfig::WORKER_LIBRARIES m)
+  ${MAGIC_LIBRARY} PkgConfig::WORKER_LIBRARIES gomp m)
 target_precompile_headers(quern_worker REUSE_FROM quern_base)
 
 add_executable(quern-steps ${CMAKE_SOURCE_DIR}/src/worker/quern_steps.cc)

@@ -63,5 +63,14 @@ TEST_F(PageCorpusTest, EveryWebPageSaysWhatItsSourceExpects) {
   EXPECT_GT(files.size(), 60U);
 }
 
+TEST_F(PageCorpusTest, EveryPictureEndsByItsOwnWord) {
+  QUERN_CORPUS_OR_SKIP(corpus);  // QUERN_CORPUS
+  const std::vector<CorpusFile> files = files_for(loop_, corpus, StepId::Image);
+  start("Image");
+  const Tally tally = run_all(files);
+  EXPECT_GT(tally.ends.at("done") * 100, static_cast<int>(files.size()) * 80);
+  EXPECT_GT(files.size(), 80U);
+}
+
 }  // namespace
 }  // namespace quern::worker

@@ -8,6 +8,8 @@ namespace quern::worker {
 Step archive_step();
 Step detect_step();
 Step html_step();
+Step image_step();
+Step pdf_ocr_step();
 Step pdf_step();
 Step text_step();
 

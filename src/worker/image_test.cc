@@ -56,7 +56,7 @@ std::string ppm_of(const Pixels& pixels) {
   return fmt::format("P6\n{} {}\n255\n", pixels.width, pixels.height) + pixels.rgb;
 }
 
-std::string jpeg_of(const Pixels& pixels) {
+std::string jpeg_from(const Pixels& pixels) {
   return jpeg_of({reinterpret_cast<const unsigned char*>(pixels.rgb.data()), pixels.width,
                   pixels.height, std::ptrdiff_t{3} * pixels.width, 3},
                  90);
@@ -90,7 +90,7 @@ TEST(ImageTest, APictureBecomesAPageWithoutWords) {
   StepTask task;
   task.filename = "a.jpg";
   task.want_split_by_page = true;
-  const std::string jpeg = jpeg_of(letter_pixels());
+  const std::string jpeg = jpeg_from(letter_pixels());
   const StepRun run = run_task(image_step(), task, jpeg);
   ASSERT_FALSE(run.end) << run.end->message;
   EXPECT_THAT(run.part("0.blob"), StartsWith("%PDF-"));
@@ -127,7 +127,7 @@ TEST(ImageHostileTest, HugePicturesAreRefusedBeforeTheyAreRead) {
 }
 
 TEST(ImageHostileTest, DamageAndUnknownFormatsAreTold) {
-  const std::string jpeg = jpeg_of(plain_pixels(40, 30));
+  const std::string jpeg = jpeg_from(plain_pixels(40, 30));
   const std::string webp = webp_of(letter_pixels());
   const std::pair<std::string, ErrorKind> cases[] = {
       {"no picture at all", ErrorKind::Unsupported},
@@ -144,7 +144,7 @@ TEST(ImageHostileTest, DamageAndUnknownFormatsAreTold) {
 }
 
 TEST(OcrTest, WordsOfAPictureAreFoundWhereSomebodyAsks) {
-  const StepRun run = run_ocr(image_step(), jpeg_of(letter_pixels()));
+  const StepRun run = run_ocr(image_step(), jpeg_from(letter_pixels()));
   ASSERT_FALSE(run.end) << run.end->message;
   EXPECT_EQ(run.part("0.txt"), "The quick brown fox\njumps over the lazy dog\n");
   EXPECT_THAT(run.part("0.json"), HasSubstr(R"("isFromOcr":true)"));
@@ -163,7 +163,7 @@ TEST(OcrTest, PagesOnTheirSideAreRead) {
                          upright.rgb.substr(pixel(upright, x, y), 3));
     }
   }
-  EXPECT_THAT(run_ocr(image_step(), jpeg_of(turned)).part("0.txt"), HasSubstr("quick brown fox"));
+  EXPECT_THAT(run_ocr(image_step(), jpeg_from(turned)).part("0.txt"), HasSubstr("quick brown fox"));
 }
 
 TEST(OcrTest, ALanguageWithoutDataIsReadAsEnglish) {
@@ -171,14 +171,14 @@ TEST(OcrTest, ALanguageWithoutDataIsReadAsEnglish) {
   EXPECT_EQ(ocr_language("xx"), "");
   EXPECT_TRUE(OcrEngine::instance().use_language("en"));
   EXPECT_FALSE(OcrEngine::instance().use_language("xx"));
-  const StepRun run = run_ocr(image_step(), jpeg_of(letter_pixels()), "xx");
+  const StepRun run = run_ocr(image_step(), jpeg_from(letter_pixels()), "xx");
   EXPECT_THAT(run.part("0.txt"), HasSubstr("quick brown"));
 }
 
 // A page of text, and one that is a scan of a page with a stamp on it.
 std::string half_scanned_pdf() {
   const Pixels scan = letter_pixels();
-  const std::string jpeg = jpeg_of(scan);
+  const std::string jpeg = jpeg_from(scan);
   PdfFile file;
   const int catalog = file.reserve();
   const int tree = file.reserve();
@@ -245,7 +245,7 @@ TEST(PdfOcrTest, WhatIsDamagedOrLockedIsToldAsByPdf) {
 
 TEST(OcrTest, TheSameBytesGiveTheSamePartsOnAnyDay) {
   const std::string pdf = half_scanned_pdf();
-  const std::string jpeg = jpeg_of(letter_pixels());
+  const std::string jpeg = jpeg_from(letter_pixels());
   const StepRun first_pdf = run_ocr(pdf_ocr_step(), pdf);
   const StepRun first_image = run_ocr(image_step(), jpeg);
   ::setenv("TZ", "Asia/Tokyo", 1);

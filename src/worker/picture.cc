@@ -6,12 +6,19 @@
 #include <webp/decode.h>
 #include <webp/demux.h>
 
-#include <cstring>
+#include <cstdio>
 #include <memory>
 #include <vector>
 
 #include "worker/icon.h"
 #include "worker/thumbnail.h"
+
+// libheif wants a thread of libde265's for each picture and waits for it, though the box starts
+// none. It gets this instead of the library's own, and the picture is decoded where it is asked
+// for.
+extern "C" int de265_start_worker_threads(void* /*decoder*/, int /*threads*/) {
+  return 0;
+}
 
 namespace quern::worker {
 
@@ -25,6 +32,11 @@ constexpr int kQuality = 90;
 
 Failure damaged(const char* what) {
   return {ErrorKind::Corrupt, fmt::format("the {} picture is damaged or cut short", what)};
+}
+
+Failure damaged_heif(const heif_error& error) {
+  std::fprintf(stderr, "libheif: %s\n", error.message);
+  return damaged("HEIF");
 }
 
 // Red, green, blue and how much of them is seen, over white paper.
@@ -80,7 +92,7 @@ std::optional<Failure> from_heif(std::string_view bytes, std::string& jpeg) {
   }
   const std::unique_ptr<heif_image_handle, void (*)(const heif_image_handle*)> handle(
       found, ::heif_image_handle_release);
-  if (error.code != heif_error_Ok) return damaged("HEIF");
+  if (error.code != heif_error_Ok) return damaged_heif(error);
   const auto width = static_cast<std::uint64_t>(::heif_image_handle_get_width(found));
   const auto height = static_cast<std::uint64_t>(::heif_image_handle_get_height(found));
   if (auto failed = judge_size(width, height)) return failed;
@@ -92,7 +104,7 @@ std::optional<Failure> from_heif(std::string_view bytes, std::string& jpeg) {
   if (error.code == heif_error_Unsupported_feature) {
     return Failure{ErrorKind::Unsupported, "this kind of HEIF picture cannot be read here"};
   }
-  if (error.code != heif_error_Ok) return damaged("HEIF");
+  if (error.code != heif_error_Ok) return damaged_heif(error);
   int stride = 0;
   const std::uint8_t* rgba =
       ::heif_image_get_plane_readonly(decoded, heif_channel_interleaved, &stride);

@@ -90,9 +90,11 @@ std::string ocr_version() {
 }
 
 OcrEngine& OcrEngine::instance() {
-  static OcrEngine* const engine = new OcrEngine();
-  return *engine;
+  static OcrEngine engine;
+  return engine;
 }
+
+OcrEngine::~OcrEngine() = default;
 
 OcrEngine::OcrEngine() {
   // A box starts no threads. Tesseract names their number itself, which only this overrules; more

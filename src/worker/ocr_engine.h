@@ -54,7 +54,7 @@ class OcrEngine {
 
  private:
   OcrEngine();
-  ~OcrEngine() = delete;  // lives as long as the process
+  ~OcrEngine();
   bool load(const std::string& language);
 
   std::unique_ptr<tesseract::TessBaseAPI> api_;

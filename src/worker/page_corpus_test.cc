@@ -72,5 +72,14 @@ TEST_F(PageCorpusTest, EveryPictureEndsByItsOwnWord) {
   EXPECT_GT(files.size(), 80U);
 }
 
+TEST_F(PageCorpusTest, EveryBookSaysWhatItsSourceExpects) {
+  QUERN_CORPUS_OR_SKIP(corpus);  // QUERN_CORPUS
+  const std::vector<CorpusFile> files = files_for(loop_, corpus, StepId::Ebook);
+  start("Ebook");
+  const Tally tally = run_all(files);
+  EXPECT_GE(tally.found * 100, tally.expected * 95);
+  EXPECT_GT(files.size(), 8U);
+}
+
 }  // namespace
 }  // namespace quern::worker

@@ -1,5 +1,7 @@
 #include "worker/picture.h"
 
+#include <dav1d/dav1d.h>
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <jxl/decode.h>
 #include <libheif/heif.h>
@@ -13,11 +15,17 @@
 #include "worker/icon.h"
 #include "worker/thumbnail.h"
 
-// libheif wants a thread of libde265's for each picture and waits for it, though the box starts
-// none. It gets this instead of the library's own, and the picture is decoded where it is asked
-// for.
+// libheif's decoders want threads of their own and wait for them, though a box starts none. They
+// get these instead of their libraries' functions, and decode where they are asked to.
 extern "C" int de265_start_worker_threads(void* /*decoder*/, int /*threads*/) {
   return 0;
+}
+extern "C" void dav1d_default_settings(Dav1dSettings* settings) {
+  using Defaults = void (*)(Dav1dSettings*);
+  static const auto defaults =
+      reinterpret_cast<Defaults>(::dlsym(RTLD_NEXT, "dav1d_default_settings"));
+  defaults(settings);
+  settings->n_threads = 1;
 }
 
 namespace quern::worker {

@@ -7,6 +7,7 @@ namespace quern::worker {
 
 Step archive_step();
 Step detect_step();
+Step ebook_step();
 Step html_step();
 Step image_step();
 Step pdf_ocr_step();

@@ -19,7 +19,9 @@ using ::testing::StartsWith;
 std::string fiction_book() {
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>"
          "<FictionBook xmlns=\"http://www.gribuser.ru/xml/fictionbook/2.0\"><description>"
-         "<title-info><book-title>The book</book-title></title-info></description><body><section>"
+         "<title-info><author><first-name>Some</first-name><last-name>Body</last-name></author>"
+         "<book-title>The book</book-title><annotation><p>About "
+         "it.</p></annotation></title-info></description><body><section>"
          "<title><p>Chapter one</p></title><p>It was a well-known day.</p><p>Second.</p>"
          "</section></body></FictionBook>";
 }
@@ -60,7 +62,8 @@ TEST(EbookTest, AFictionBookIsADocumentWhoseParagraphsAreWhole) {
   EXPECT_THAT(run.part("0.txt"), HasSubstr("It was a well-known day.\nSecond."));
   EXPECT_THAT(run.part("0.blob"), StartsWith("%PDF-"));
   EXPECT_TRUE(run.has("0-thumbnail.jpg"));
-  EXPECT_THAT(run.part("0.json"), HasSubstr(R"("Title":"The book")"));
+  EXPECT_THAT(run.part("0.txt"), StartsWith("About it.\n"));
+  EXPECT_THAT(run.part("0.json"), HasSubstr(R"("Title":"The book","Author":"Some Body")"));
 }
 
 TEST(EbookTest, AnEpubIsADocument) {

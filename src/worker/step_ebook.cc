@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "worker/fiction_book.h"
 #include "worker/input_bytes.h"
 #include "worker/laid_out_pdf.h"
 #include "worker/metadata.h"
@@ -21,20 +22,22 @@ namespace {
 
 // So wide that paragraphs are not broken into lines: their text reads as it was written.
 constexpr float kWidePoints = 200'000;
+constexpr std::string_view kFictionBook = ".fb2";
 
 std::string version() {
   return "1 mupdf " FZ_VERSION;
 }
 
 // What MuPDF calls it.
-const char* kind_of(std::string_view bytes, std::string_view type) {
-  if (type.find("fictionbook") != std::string_view::npos) return ".fb2";
+std::string_view kind_of(std::string_view bytes, std::string_view type) {
+  if (type.find("fictionbook") != std::string_view::npos) return kFictionBook;
   if (type.find("mobi") != std::string_view::npos) return ".mobi";
   if (type.find("xps") != std::string_view::npos) return ".xps";
   if (type.find("comicbook") != std::string_view::npos) return ".cbz";
   const std::string_view head = bytes.substr(0, 4096);
-  if (head.find("<FictionBook") != std::string_view::npos) return ".fb2";
+  if (head.find("<FictionBook") != std::string_view::npos) return kFictionBook;
   if (head.find("BOOKMOBI") != std::string_view::npos) return ".mobi";
+  if (bytes.find(".fdseq") != std::string_view::npos) return ".xps";
   return ".epub";
 }
 
@@ -72,11 +75,8 @@ class BookText {
   std::uint64_t left_;
 };
 
-void write(StepContext& context, const PdfDocument& book, const std::string& pdf,
+void write(StepContext& context, const Metadata& metadata, const std::string& pdf,
            const std::string& text) {
-  Metadata metadata(context.task.metadata);
-  metadata.add("Title", book.about("Title"));
-  metadata.add("Author", book.about("Author"));
   StepTask task = context.task;
   task.metadata = metadata.json();
   context.out.part("0.json", child_json(task, {task.filename, "application/pdf", false}));
@@ -93,15 +93,23 @@ StepEnd run(StepContext& context) {
   const std::string& type = task.detected_type.empty() ? task.content_type : task.detected_type;
   ::fz_set_use_document_css(mupdf_context(), 0);
   std::unique_ptr<PdfDocument> book;
-  if (auto failed = open_book(input.view(), kind_of(input.view(), type), book)) return failed;
+  const std::string_view kind = kind_of(input.view(), type);
+  if (auto failed = open_book(input.view(), kind.data(), book)) return failed;
   LaidOut laid_out;
   const int pages_max = static_cast<int>(context.limits.text_pages);
   if (auto failed = laid_out_pdf(*book, pages_max, laid_out)) return failed;
   if (laid_out.was_cut) std::fprintf(stderr, "the PDF is cut after %d pages\n", laid_out.pages);
+  AboutBook about;
+  if (kind == kFictionBook) about = about_fiction_book(input.view());
   BookText text(context.limits);
+  text.text = about.annotation;
   if (auto failed = book->lay_out(kWidePoints)) return failed;
   if (auto failed = text.read(*book, kPdfPagesMax)) return failed;
-  write(context, *book, laid_out.pdf, text.text);
+  Metadata metadata(task.metadata);
+  metadata.add("Title", book->about("Title"));
+  metadata.add("Author", book->about("Author"));
+  metadata.add("Author", about.author);
+  write(context, metadata, laid_out.pdf, text.text);
   return std::nullopt;
 }
 

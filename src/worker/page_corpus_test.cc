@@ -1,6 +1,6 @@
 // Pages in their boxes over real files that are not ours (QUERN_CORPUS): PDFs, web pages, pictures
 // and books end by their own word, and their texts say what their sources say they do.
-#include "worker/corpus_harness.h"
+#include "support/step_corpus.h"
 
 namespace quern::worker {
 namespace {

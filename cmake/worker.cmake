@@ -2,7 +2,7 @@
 # stay Apache-2.0.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(WORKER_LIBRARIES REQUIRED IMPORTED_TARGET
-  libarchive libqpdf libseccomp uchardet harfbuzz harfbuzz-subset freetype2 zlib libjpeg libopenjp2)
+  libarchive libqpdf libseccomp uchardet harfbuzz harfbuzz-subset freetype2 zlib libjpeg libopenjp2 libwebp libwebpdemux libheif libjxl tesseract lept)
 find_library(MAGIC_LIBRARY magic REQUIRED)
 # Not as imported targets: GMime's flags do not go with the precompiled header.
 pkg_check_modules(GMIME REQUIRED gmime-3.0)
@@ -24,7 +24,7 @@ target_include_directories(quern_worker PUBLIC ${CMAKE_SOURCE_DIR}/src)
 target_compile_definitions(quern_worker PUBLIC POINTERHOLDER_TRANSITION=4)
 target_link_libraries(quern_worker PUBLIC quern_model quern_net Boost::json CLI11::CLI11
   ${MUPDF_LIBRARY} ${MUPDF_THIRD_LIBRARY} ${MUJS_LIBRARY} ${GUMBO_LIBRARY} ${JBIG2DEC_LIBRARY}
-  ${MAGIC_LIBRARY} OpenSSL::Crypto PkgConfig::WORKER_LIBRARIES m)
+  ${MAGIC_LIBRARY} OpenSSL::Crypto PkgConfig::WORKER_LIBRARIES gomp m)
 target_include_directories(quern_worker SYSTEM PUBLIC ${GMIME_INCLUDE_DIRS} ${SOUND_INCLUDE_DIRS})
 target_link_libraries(quern_worker PUBLIC
   ${GMIME_LINK_LIBRARIES} ${SOUND_LINK_LIBRARIES} ${PFF_LIBRARY} ${BFIO_LIBRARY})

@@ -1,6 +1,6 @@
 // The steps in their boxes over real files that are not ours (QUERN_CORPUS): nothing crashes,
 // nothing hangs, and texts say what their sources say they do.
-#include "worker/corpus_harness.h"
+#include "support/step_corpus.h"
 
 namespace quern::worker {
 namespace {

@@ -13,6 +13,8 @@ extern fz_document_handler fb2_document_handler;
 extern fz_document_handler mobi_document_handler;
 extern fz_document_handler xps_document_handler;
 extern fz_document_handler cbz_document_handler;
+extern fz_document_handler img_document_handler;
+extern fz_document_handler svg_document_handler;
 }
 
 namespace quern::worker {
@@ -25,8 +27,8 @@ fz_context* make_context() {
   if (context == nullptr) throw std::bad_alloc();
   for (const fz_document_handler* handler :
        {&pdf_document_handler, &xhtml_document_handler, &epub_document_handler,
-        &fb2_document_handler, &mobi_document_handler, &xps_document_handler,
-        &cbz_document_handler}) {
+        &fb2_document_handler, &mobi_document_handler, &xps_document_handler, &cbz_document_handler,
+        &img_document_handler, &svg_document_handler}) {
     ::fz_register_document_handler(context, handler);
   }
   return context;

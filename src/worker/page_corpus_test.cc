@@ -1,6 +1,6 @@
 // Pages in their boxes over real files that are not ours (QUERN_CORPUS): PDFs, web pages, pictures
 // and books end by their own word, and their texts say what their sources say they do.
-#include "worker/corpus_harness.h"
+#include "support/step_corpus.h"
 
 namespace quern::worker {
 namespace {
@@ -61,6 +61,24 @@ TEST_F(PageCorpusTest, EveryWebPageSaysWhatItsSourceExpects) {
   EXPECT_GE(tally.found * 100, tally.expected * 95);
   EXPECT_EQ(tally.ends.size(), 1U);  // done
   EXPECT_GT(files.size(), 60U);
+}
+
+TEST_F(PageCorpusTest, EveryPictureEndsByItsOwnWord) {
+  QUERN_CORPUS_OR_SKIP(corpus);  // QUERN_CORPUS
+  const std::vector<CorpusFile> files = files_for(loop_, corpus, StepId::Image);
+  start("Image");
+  const Tally tally = run_all(files);
+  EXPECT_GT(tally.ends.at("done") * 100, static_cast<int>(files.size()) * 80);
+  EXPECT_GT(files.size(), 80U);
+}
+
+TEST_F(PageCorpusTest, EveryBookSaysWhatItsSourceExpects) {
+  QUERN_CORPUS_OR_SKIP(corpus);  // QUERN_CORPUS
+  const std::vector<CorpusFile> files = files_for(loop_, corpus, StepId::Ebook);
+  start("Ebook");
+  const Tally tally = run_all(files);
+  EXPECT_GE(tally.found * 100, tally.expected * 95);
+  EXPECT_GT(files.size(), 8U);
 }
 
 }  // namespace

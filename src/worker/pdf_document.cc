@@ -157,6 +157,17 @@ std::optional<Failure> PdfDocument::prepare() {
   return std::nullopt;
 }
 
+std::optional<Failure> PdfDocument::lay_out(float width_points) {
+  fz_context* const ctx = mupdf_context();
+  const int code = mupdf_call(ctx, [&] {
+    if (::fz_is_document_reflowable(ctx, document_) == 0) return;
+    ::fz_layout_document(ctx, document_, width_points, kPageHeightPoints, kLettersPoints);
+    pages_ = ::fz_count_pages(ctx, document_);
+  });
+  if (code != FZ_ERROR_NONE) return mupdf_failure(ctx, code, "its layout");
+  return std::nullopt;
+}
+
 bool PdfDocument::was_repaired() const {
   const pdf_document* const pdf = ::pdf_specifics(mupdf_context(), document_);
   return pdf != nullptr && pdf->repair_attempted != 0;

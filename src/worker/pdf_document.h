@@ -52,6 +52,8 @@ class PdfDocument {
   PdfDocument& operator=(const PdfDocument&) = delete;
 
   int pages() const { return pages_; }
+  // Once more, on pages of that width; nothing happens to documents with pages of their own.
+  std::optional<Failure> lay_out(float width_points);
   // Whether MuPDF had to look for its objects, since its table of them is damaged.
   bool was_repaired() const;
   bool is_encrypted() const;

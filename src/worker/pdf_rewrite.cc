@@ -1,64 +1,41 @@
 #include "worker/pdf_rewrite.h"
 
-#include <fmt/format.h>
-
-#include <exception>
-#include <new>
 #include <qpdf/Pl_Buffer.hh>
 #include <qpdf/QPDF.hh>
-#include <qpdf/QPDFLogger.hh>
 #include <qpdf/QPDFPageDocumentHelper.hh>
 #include <qpdf/QPDFWriter.hh>
 
-#include "base/utf8.h"
+#include "worker/qpdf_call.h"
 
 namespace quern::worker {
-
-using model::ErrorKind;
 
 namespace {
 
 constexpr std::size_t kHeadBytes = 1024;
-
-// qpdf throws what it finds out.
-template <typename Action>
-std::optional<Failure> guarded(const Action& action) {
-  try {
-    action();
-    return std::nullopt;
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& exception) {
-    return Failure{ErrorKind::Corrupt,
-                   fmt::format("the PDF is damaged: {}", valid_utf8(exception.what()))};
-  }
-}
-
-void read_from(QPDF& qpdf, std::string_view pdf) {
-  qpdf.setSuppressWarnings(true);
-  qpdf.processMemoryFile("input", pdf.data(), pdf.size());
-}
-
-enum class Order { Plain, Linear };
-
-std::string written(QPDF& qpdf, Order order) {
-  QPDFWriter writer(qpdf);
-  Pl_Buffer out("output");
-  writer.setOutputPipeline(&out);
-  writer.setPreserveEncryption(false);
-  writer.setDeterministicID(true);
-  writer.setLinearization(order == Order::Linear);
-  writer.setObjectStreamMode(qpdf_o_preserve);
-  writer.write();
-  const auto buffer = out.getBufferSharedPointer();
-  return {reinterpret_cast<const char*>(buffer->getBuffer()), buffer->getSize()};
-}
 
 }  // namespace
 
 struct PdfSplitter::Pages {
   std::vector<QPDFPageObjectHelper> list;
 };
+
+void qpdf_read(QPDF& qpdf, std::string_view pdf) {
+  qpdf.setSuppressWarnings(true);
+  qpdf.processMemoryFile("input", pdf.data(), pdf.size());
+}
+
+std::string qpdf_written(QPDF& qpdf, QpdfOrder order) {
+  QPDFWriter writer(qpdf);
+  Pl_Buffer out("output");
+  writer.setOutputPipeline(&out);
+  writer.setPreserveEncryption(false);
+  writer.setDeterministicID(true);
+  writer.setLinearization(order == QpdfOrder::Linear);
+  writer.setObjectStreamMode(qpdf_o_preserve);
+  writer.write();
+  const auto buffer = out.getBufferSharedPointer();
+  return {reinterpret_cast<const char*>(buffer->getBuffer()), buffer->getSize()};
+}
 
 bool is_linearized(std::string_view pdf) {
   const std::string_view head = pdf.substr(0, kHeadBytes);
@@ -78,17 +55,17 @@ bool is_linearized(std::string_view pdf) {
 }
 
 std::optional<Failure> linearize(std::string_view pdf, std::string& rewritten) {
-  return guarded([&] {
+  return qpdf_call([&] {
     QPDF qpdf;
-    read_from(qpdf, pdf);
-    rewritten = written(qpdf, Order::Linear);
+    qpdf_read(qpdf, pdf);
+    rewritten = qpdf_written(qpdf, QpdfOrder::Linear);
   });
 }
 
 std::optional<Failure> mend(std::string_view pdf, std::string& mended) {
-  return guarded([&] {
+  return qpdf_call([&] {
     QPDF damaged;
-    read_from(damaged, pdf);
+    qpdf_read(damaged, pdf);
     QPDF fresh;
     fresh.emptyPDF();
     QPDFPageDocumentHelper pages(fresh);
@@ -99,7 +76,7 @@ std::optional<Failure> mend(std::string_view pdf, std::string& mended) {
     if (info.isIndirect() && info.isDictionary()) {
       fresh.getTrailer().replaceKey("/Info", fresh.copyForeignObject(info));
     }
-    mended = written(fresh, Order::Linear);
+    mended = qpdf_written(fresh, QpdfOrder::Linear);
   });
 }
 
@@ -110,8 +87,8 @@ PdfSplitter::~PdfSplitter() = default;
 std::optional<Failure> PdfSplitter::open(std::string_view pdf,
                                          std::unique_ptr<PdfSplitter>& splitter) {
   splitter.reset(new PdfSplitter());
-  return guarded([&] {
-    read_from(*splitter->qpdf_, pdf);
+  return qpdf_call([&] {
+    qpdf_read(*splitter->qpdf_, pdf);
     QPDFPageDocumentHelper helper(*splitter->qpdf_);
     helper.pushInheritedAttributesToPage();
     splitter->pages_->list = helper.getAllPages();
@@ -123,14 +100,14 @@ int PdfSplitter::pages() const {
 }
 
 std::optional<Failure> PdfSplitter::page(int number, std::string& pdf) {
-  return guarded([&] {
+  return qpdf_call([&] {
     QPDFPageObjectHelper page = pages_->list.at(static_cast<std::size_t>(number));
     // Pages often name the resources of all: without this, each would carry the whole file.
     page.removeUnreferencedResources();
     QPDF single;
     single.emptyPDF();
     QPDFPageDocumentHelper(single).addPage(page, false);
-    pdf = written(single, Order::Plain);
+    pdf = qpdf_written(single, QpdfOrder::Plain);
   });
 }
 

@@ -17,7 +17,6 @@
 namespace quern::worker {
 namespace {
 
-constexpr int kQuality = 75;
 constexpr int kColours = 3;
 
 // What a call of MuPDF makes on its way.
@@ -60,21 +59,21 @@ bool is_gray(const PixelRows& pixels) {
   return true;
 }
 
-std::string gray_jpeg_of(const PixelRows& pixels) {
+std::string gray_jpeg_of(const PixelRows& pixels, int quality) {
   std::vector<unsigned char> gray;
   gray.reserve(static_cast<std::size_t>(pixels.width) * static_cast<std::size_t>(pixels.height));
   for (int y = 0; y < pixels.height; ++y) {
     const unsigned char* at = pixels.samples + y * pixels.stride;
     for (int x = 0; x < pixels.width; ++x, at += kColours) gray.push_back(*at);
   }
-  return jpeg_of({gray.data(), pixels.width, pixels.height, pixels.width, 1});
+  return jpeg_of({gray.data(), pixels.width, pixels.height, pixels.width, 1}, quality);
 }
 
 }  // namespace
 
 // libjpeg's default is to end the process, which a box may do.
-std::string jpeg_of(const PixelRows& pixels) {
-  if (pixels.components == kColours && is_gray(pixels)) return gray_jpeg_of(pixels);
+std::string jpeg_of(const PixelRows& pixels, int quality) {
+  if (pixels.components == kColours && is_gray(pixels)) return gray_jpeg_of(pixels, quality);
   jpeg_compress_struct jpeg;
   jpeg_error_mgr errors;
   jpeg.err = ::jpeg_std_error(&errors);
@@ -87,7 +86,7 @@ std::string jpeg_of(const PixelRows& pixels) {
   jpeg.input_components = pixels.components;
   jpeg.in_color_space = pixels.components == 1 ? JCS_GRAYSCALE : JCS_RGB;
   ::jpeg_set_defaults(&jpeg);
-  ::jpeg_set_quality(&jpeg, kQuality, TRUE);
+  ::jpeg_set_quality(&jpeg, quality, TRUE);
   ::jpeg_start_compress(&jpeg, TRUE);
   while (jpeg.next_scanline < jpeg.image_height) {
     auto* row = const_cast<JSAMPROW>(pixels.samples + jpeg.next_scanline * pixels.stride);

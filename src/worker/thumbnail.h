@@ -29,6 +29,7 @@ struct PixelRows {
   std::ptrdiff_t stride;
   int components;
 };
-std::string jpeg_of(const PixelRows& pixels);
+inline constexpr int kThumbnailQuality = 75;
+std::string jpeg_of(const PixelRows& pixels, int quality = kThumbnailQuality);
 
 }  // namespace quern::worker

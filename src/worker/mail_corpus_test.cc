@@ -1,6 +1,6 @@
 // Mails, mailboxes, Outlook's files and sounds in their boxes over real files that are not ours
 // (QUERN_CORPUS): they end by their own word, and say what their sources say they do.
-#include "worker/corpus_harness.h"
+#include "support/step_corpus.h"
 #include "worker/step_children.h"
 #include "worker/steps.h"
 

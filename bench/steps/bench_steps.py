@@ -71,7 +71,7 @@ class Quern:
     def lines(self, *arguments):
         done = subprocess.run([BIN / "quern", *map(str, arguments), "--json"], env=self.environment, text=True,
                               check=False, capture_output=True)
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        return [json.loads(line) for line in done.stdout.split("\n") if line]
 
     def convert(self, folder, *arguments):
         """An import; the CPU seconds of each step, how often it ran, and the wall time."""

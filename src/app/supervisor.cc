@@ -72,7 +72,7 @@ std::set<StepId> installed_steps(const std::filesystem::path& program) {
   std::set<StepId> steps;
   if (program.empty()) return steps;
   io::ProcessOptions options;
-  options.argv = {program.string(), "--list"};
+  options.argv = {program.string(), "--names"};
   options.out = io::Stream::pipe();
   Result<io::Process> process = io::Process::start(options);
   if (!process.ok()) {
@@ -90,13 +90,8 @@ std::set<StepId> installed_steps(const std::filesystem::path& program) {
   std::size_t begin = 0;
   while (begin < text.size()) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
-    boost::system::error_code failed;
-    const auto line = boost::json::parse(text.substr(begin, end - begin), failed);
+    if (const auto step = model::parse_step(text.substr(begin, end - begin))) steps.insert(*step);
     begin = end + 1;
-    if (failed || !line.is_object()) continue;
-    const auto* name = line.get_object().if_contains("step");
-    if (name == nullptr || !name->is_string()) continue;
-    if (const auto step = model::parse_step(name->get_string())) steps.insert(*step);
   }
   return steps;
 }

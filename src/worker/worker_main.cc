@@ -13,10 +13,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "base/crash.h"
 #include "base/log.h"
 #include "io/file.h"
+#include "io/process.h"
 #include "net/readable.h"
 #include "worker/box_root.h"
 #include "worker/broker.h"
@@ -30,6 +32,7 @@ constexpr int kExitDone = 0;
 constexpr int kExitUsage = 2;
 constexpr int kExitFailed = 3;
 constexpr std::size_t kTokenBytesMax = 4096;
+constexpr auto kNamesPatience = std::chrono::seconds(10);
 
 struct Parsed {
   std::string server;
@@ -38,6 +41,7 @@ struct Parsed {
   std::vector<std::string> detect;
   double idle_exit_s = 0;
   bool list = false;
+  bool names = false;
   bool parent_dies = false;
   bool quiet = false;
   BrokerOptions broker;
@@ -56,11 +60,31 @@ const StepPlace* find_place(std::span<const StepPlace> places, std::string_view 
   return found == places.end() ? nullptr : &*found;
 }
 
-// The program takes our place.
-int become_box(const StepPlace& place) {
+std::string path_of(const StepPlace& place) {
   std::error_code failed;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
-  const std::string program = (self.parent_path() / place.program).string();
+  return (self.parent_path() / place.program).string();
+}
+
+// What can be done on this machine, without starting any box. All programs at once: whoever asks is
+// about to start. One that is not there has no steps.
+int print_names(std::span<const StepPlace> places) {
+  std::set<std::string_view> asked;
+  std::vector<io::Process> programs;
+  for (const StepPlace& place : places) {
+    if (!asked.insert(place.program).second) continue;
+    io::ProcessOptions options;
+    options.argv = {path_of(place), "--names"};
+    Result<io::Process> started = io::Process::start(options);
+    if (started.ok()) programs.push_back(*std::move(started));
+  }
+  for (io::Process& process : programs) (void)process.wait(kNamesPatience);
+  return kExitDone;
+}
+
+// The program takes our place.
+int become_box(const StepPlace& place) {
+  const std::string program = path_of(place);
   const std::string step(place.step);
   ::execl(program.c_str(), program.c_str(), "--box", step.c_str(), nullptr);
   complain(fmt::format("{}: {}", program, std::strerror(errno)));
@@ -107,6 +131,7 @@ void add_options(CLI::App& app, Parsed& parsed) {
   app.add_flag("--parent-dies", parsed.parent_dies, "end when the process that started us does");
   app.add_flag("--list", parsed.list,
                "print the steps, their versions and their box as JSON lines");
+  app.add_flag("--names", parsed.names, "print the names of the steps that this machine can do");
   app.add_option("--detect", parsed.detect, "print the types of files as JSON lines");
   app.add_flag("--quiet", parsed.quiet, "say warnings only");
   app.add_option("--worker", broker.worker_name, "what people call this worker");
@@ -255,6 +280,12 @@ Result<> prepare(Parsed& parsed, std::span<const StepPlace> places) {
 }  // namespace
 
 int box_main(int argc, char** argv, std::span<const Step> steps) {
+  if (argc == 2 && std::string_view(argv[1]) == "--names") {
+    for (const Step& step : steps) {
+      if (!step.version().empty() && !print(step.name)) return kExitFailed;
+    }
+    return kExitDone;
+  }
   if (argc != 3 || std::string_view(argv[1]) != "--box") return kExitUsage;
   const auto step = std::ranges::find(steps, std::string_view(argv[2]), &Step::name);
   return step != steps.end() ? run_zygote(*step) : kExitUsage;
@@ -283,6 +314,7 @@ int worker_main(int argc, char** argv, std::span<const StepPlace> places) {
   if (parsed.parent_dies) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   set_log(parsed.quiet ? LogLevel::Warn : LogLevel::Info, LogFormat::Human);
   ::signal(SIGPIPE, SIG_IGN);
+  if (parsed.names) return print_names(places);
   if (parsed.list) return list(places);
   if (!parsed.detect.empty()) return detect(parsed);
   const Result<> prepared = prepare(parsed, places);

@@ -107,7 +107,7 @@ class Walk {
       best = std::find_if(forms.rbegin(), forms.rend(), has(BodyPiece::Kind::Text));
     }
     if (best != forms.rend()) {
-      const std::string shown = joined_text(best->body);
+      const Words shown = words_of(joined_text(best->body));
       out_.body.insert(out_.body.end(), best->body.begin(), best->body.end());
       take_attachments(best->attachments);
       // Forms that are not the same thing at all are hidden from nobody.
@@ -122,8 +122,7 @@ class Walk {
   }
 
   // A second text of one kind is no other form of the first.
-  static bool is_hidden_by(const WalkedParts& form, const WalkedParts& best,
-                           const std::string& shown) {
+  static bool is_hidden_by(const WalkedParts& form, const WalkedParts& best, const Words& shown) {
     const bool html = form.has_visible(BodyPiece::Kind::Html);
     if (!html && !form.has_visible(BodyPiece::Kind::Text)) return false;
     const bool same_kind = html == best.has_visible(BodyPiece::Kind::Html);

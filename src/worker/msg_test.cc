@@ -187,6 +187,7 @@ TEST(RtfTest, WordsOfPlainRtfAreReadInTheirCharset) {
       R"(a\tab\{b\}{\pict 00ff}})");
   EXPECT_EQ(body.kind, RtfBody::Kind::Text);
   EXPECT_EQ(body.text, "При\na\t{b}");
+  EXPECT_EQ(read_rtf(R"({\rtf1 \u228 ?\u8364 ?\u-10179 ?\u-8704 ?})").text, "ä€😀");
 }
 
 TEST(TnefTest, AttachmentsAndTextOfWinmailAreChildren) {

@@ -10,7 +10,10 @@ constexpr std::size_t kWordsMax = 100'000;
 // Of a tag that names a charset, and of a Content-ID.
 constexpr std::size_t kTagBytesMax = 1024;
 constexpr std::size_t kContentIdBytesMax = 512;
-constexpr std::array kShownFields = {"From", "To", "Cc", "Bcc", "Reply-To", "Date", "Subject"};
+constexpr std::array kShownFields = {"From",       "To",      "Cc",           "Bcc",    "Reply-To",
+                                     "Date",       "Subject", "Start",        "End",    "Location",
+                                     "Name",       "Company", "Job",          "Email",  "Phone",
+                                     "Home phone", "Mobile",  "Work address", "Address"};
 
 char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;

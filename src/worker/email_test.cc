@@ -285,6 +285,15 @@ TEST(EmailTest, ASignedMessageIsOpened) {
   EXPECT_THAT(children[0].blob, HasSubstr("signed and seen"));
 }
 
+TEST(EmailTest, OnlyTheSignatureOfASignedMailIsLeftOut) {
+  const auto children = children_of(
+      mixed(part("Content-Type: text/plain", "what is signed") +
+                part("Content-Type: application/pgp-signature; name=signature.asc", "-----BEGIN") +
+                part("Content-Type: application/pdf; name=more.pdf", "%PDF"),
+            "signed"));
+  EXPECT_THAT(names_of(children), ElementsAre("box/a.eml", "box/a.eml/more.pdf"));
+}
+
 TEST(EmailTest, ADamagedEnvelopeFailsAloneAndIsNamed) {
   const auto children = children_of(
       "From: a@example.org\nContent-Type: application/pkcs7-mime; name=smime.p7m\n\nrubbish\n");

@@ -76,10 +76,11 @@ class Walk {
     } else if (type == "multipart/alternative") {
       alternative(parts, depth);
     } else if (type == "multipart/signed") {
-      part(::g_mime_multipart_get_part(parts, 0), depth + 1, Where::Mixed);
-      // The second is the signature, which says nothing to a reader.
-      for (int i = 2; i < count; ++i) {
-        part(::g_mime_multipart_get_part(parts, i), depth + 1, Where::Mixed);
+      for (int i = 0; i < count; ++i) {
+        GMimeObject* object = ::g_mime_multipart_get_part(parts, i);
+        // A signature says nothing to a reader; something else in its place may.
+        if (i > 0 && mime_type_of(object).ends_with("-signature")) continue;
+        part(object, depth + 1, Where::Mixed);
       }
     } else {
       const Where where = type == "multipart/related" ? Where::Related : Where::Mixed;
@@ -151,7 +152,12 @@ class Walk {
 
   void message(GMimeMessagePart* object) {
     GMimeMessage* inner = ::g_mime_message_part_get_message(object);
-    if (inner == nullptr) return;
+    if (inner == nullptr) {
+      out_.attachments.push_back(
+          failed_part(filename_of(GMIME_OBJECT(object)),
+                      {ErrorKind::Corrupt, "a message without anything in it"}));
+      return;
+    }
     MailAttachment attachment;
     attachment.is_message = true;
     attachment.mime_type = "message/rfc822";

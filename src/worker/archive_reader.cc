@@ -57,7 +57,9 @@ ErrorKind kind_of(std::string_view message, int error_number) {
 }
 
 MemberKind kind_of(struct archive_entry* entry) {
-  if (::archive_entry_hardlink(entry) != nullptr) return MemberKind::Link;
+  // Of several names of one file, some formats keep the bytes with the last.
+  const bool has_bytes = ::archive_entry_size_is_set(entry) != 0 && ::archive_entry_size(entry) > 0;
+  if (::archive_entry_hardlink(entry) != nullptr && !has_bytes) return MemberKind::Link;
   switch (::archive_entry_filetype(entry)) {
     case AE_IFREG:
     case 0:
@@ -188,6 +190,7 @@ void ArchiveReader::keep_failure() {
   if (known && ::archive_read_has_encrypted_entries(archive_) == 1) {
     failure_.kind = ErrorKind::Encrypted;
   }
+  if (failure_.kind == ErrorKind::Encrypted) failure_.message = kOpensWithPassword;
 }
 
 ArchiveReader::Next ArchiveReader::next(Member& member) {
@@ -227,10 +230,8 @@ std::vector<std::string> ArchiveReader::list_names(const StepInput& input, std::
   std::vector<std::string> names;
   ArchiveReader reader(input, Mode::Archives);
   if (reader.first() != Next::Member) return names;
-  // Elsewhere each name costs the reading of all that lies before it.
-  if ((::archive_format(reader.archive_) & ARCHIVE_FORMAT_BASE_MASK) != ARCHIVE_FORMAT_ZIP) {
-    return {raw_name(reader.entry_)};
-  }
+  // Of compressed ones each name costs the reading of all that lies before it.
+  if (::archive_filter_count(reader.archive_) > 1) return {raw_name(reader.entry_)};
   do {
     names.push_back(raw_name(reader.entry_));
   } while (names.size() < names_max && reader.header() == Next::Member);

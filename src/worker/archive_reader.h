@@ -22,6 +22,10 @@ struct archive_entry;
 
 namespace quern::worker {
 
+// For people.
+inline constexpr char kOpensWithPassword[] =
+    "it opens with a password only: open it with that, and add what is in it";
+
 enum class MemberKind { File, Folder, Link, Other };
 
 struct Member {

@@ -1,4 +1,5 @@
 // The Archive step on archives of every kind, whole and broken.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -152,6 +153,34 @@ TEST(ArchiveTest, NamesInOldCharsetsAreReadable) {
               ElementsAre(Pair("a.zip/日本語.txt", "x")));
   EXPECT_THAT(children_of(unpack("a.tar", make_archive("pax", "none", {{"Größe.txt", "x"}}))),
               ElementsAre(Pair("a.tar/Größe.txt", "x")));
+}
+
+TEST(ArchiveTest, NamesOfATarAreReadTogether) {
+  ArchiveMaker maker("ustar", "none");
+  const std::string koi8[] = {"\xF0\xD2\xC9\xD7\xC5\xD4", "\xEB\xC1\xCB \xC4\xC5\xCC\xC1",
+                              "\xD7\xD3\xC5 \xC8\xCF\xD2\xCF\xDB\xCF"};
+  for (const std::string& name : koi8) maker.add(name, "x");
+  EXPECT_THAT(children_of(unpack("a.tar", maker.finish())),
+              ElementsAre(Pair("a.tar/Привет", "x"), Pair("a.tar/Как дела", "x"),
+                          Pair("a.tar/все хорошо", "x")));
+}
+
+// newc: the bytes of a file with two names come with the second.
+TEST(ArchiveTest, AFileWithTwoNamesKeepsItsBytes) {
+  const auto entry = [](const std::string& name, int links, const std::string& data) {
+    std::string head = fmt::format("070701{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}", 7, 0100644,
+                                   0, 0, links, 0, data.size());
+    head += fmt::format("{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}", 1, 1, 0, 0, name.size() + 1, 0);
+    std::string bytes = head + name + '\0';
+    bytes.resize((bytes.size() + 3) / 4 * 4, '\0');
+    bytes += data;
+    bytes.resize((bytes.size() + 3) / 4 * 4, '\0');
+    return bytes;
+  };
+  const StepRun run = unpack(
+      "a.cpio", entry("one", 2, "") + entry("two", 2, "the bytes") + entry("TRAILER!!!", 1, ""));
+  EXPECT_THAT(children_of(run),
+              ElementsAre(Pair("a.cpio/one", ""), Pair("a.cpio/two", "the bytes")));
 }
 
 TEST(ArchiveTest, QuotesInNamesAreEscaped) {

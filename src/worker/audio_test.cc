@@ -10,6 +10,11 @@
 #include "worker/steps.h"
 #include "worker/tnef_maker.h"
 
+extern "C" {
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+}
+
 namespace quern::worker {
 namespace {
 
@@ -97,6 +102,44 @@ TEST(AudioTest, AFileWithoutASoundTrackSaysSo) {
   info.video = "h264, 1280 x 720";
   EXPECT_EQ(sound_text(info),
             "Format: QuickTime / MOV\nSound: no sound track\nVideo: h264, 1280 x 720\n");
+}
+
+// A film of nothing but words, made by FFmpeg itself.
+std::string make_subtitles(const std::vector<std::string>& lines) {
+  AVFormatContext* film = nullptr;
+  CHECK(::avformat_alloc_output_context2(&film, nullptr, "matroska", nullptr) >= 0);
+  film->flags |= AVFMT_FLAG_BITEXACT;
+  AVStream* stream = ::avformat_new_stream(film, nullptr);
+  stream->codecpar->codec_type = AVMEDIA_TYPE_SUBTITLE;
+  stream->codecpar->codec_id = AV_CODEC_ID_SUBRIP;
+  CHECK(::avio_open_dyn_buf(&film->pb) >= 0);
+  CHECK(::avformat_write_header(film, nullptr) >= 0);
+  AVPacket* packet = ::av_packet_alloc();
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    ::av_new_packet(packet, static_cast<int>(lines[i].size()));
+    std::copy(lines[i].begin(), lines[i].end(), packet->data);
+    packet->pts = packet->dts =
+        ::av_rescale_q(static_cast<std::int64_t>(i) * 60, {1, 1}, stream->time_base);
+    packet->duration = ::av_rescale_q(2, {1, 1}, stream->time_base);
+    CHECK(::av_write_frame(film, packet) >= 0);
+    ::av_packet_unref(packet);
+  }
+  ::av_packet_free(&packet);
+  CHECK(::av_write_trailer(film) >= 0);
+  std::uint8_t* bytes = nullptr;
+  const int size = ::avio_close_dyn_buf(film->pb, &bytes);
+  std::string result(reinterpret_cast<char*>(bytes), static_cast<std::size_t>(size));
+  ::av_free(bytes);
+  ::avformat_free_context(film);
+  return result;
+}
+
+TEST(AudioTest, SubtitlesAreText) {
+  const StepRun run = hear("a.mkv", make_subtitles({"<i>Good</i> evening,\nladies", "and Größe"}));
+  ASSERT_FALSE(run.end.has_value()) << run.end->message;
+  EXPECT_THAT(run.part("0.txt"), HasSubstr("Sound: no sound track\n"));
+  EXPECT_THAT(run.part("0.txt"),
+              HasSubstr("\nSubtitles:\n0:00:00  Good evening, ladies\n0:01:00  and Größe\n"));
 }
 
 TEST(AudioTest, WhatIsNoSoundSaysSo) {

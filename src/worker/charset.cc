@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <memory>
+#include <vector>
 
 namespace quern::worker {
 namespace {
@@ -67,13 +68,15 @@ std::optional<std::string> to_utf8(std::string_view bytes, const std::string& ch
 }
 
 void warm_charsets() {
-  // Kept open for ever: a table that nobody uses is unloaded.
+  // Kept open for ever: a table that nobody uses is unloaded. Once, whichever step asks.
+  static std::vector<iconv_t> kept;
+  if (!kept.empty()) return;
   for (const char* charset :
        {"WINDOWS-1252", "WINDOWS-1251", "WINDOWS-1250", "ISO-8859-1", "ISO-8859-2",
         "ISO-8859-15",  "IBM437",       "IBM850",       "IBM866",     "KOI8-R",
         "SHIFT_JIS",    "EUC-JP",       "ISO-2022-JP",  "GB18030",    "BIG5",
         "EUC-KR",       "UTF-16LE",     "UTF-16BE",     "UTF-32LE",   "MACINTOSH"}) {
-    static_cast<void>(::iconv_open("UTF-8", charset));
+    kept.push_back(::iconv_open("UTF-8", charset));
   }
 }
 

@@ -151,6 +151,17 @@ TEST(EmailTest, PicturesOfTheBodyAreShownInIt) {
               HasSubstr("<img src=\"data:image/png;base64," + base64_encoded(kPng) + "\">"));
 }
 
+TEST(EmailTest, TagsWithoutAnEndCostNothing) {
+  std::string html = "<meta charset=a><meta name=x charset=b><p>seen</p>";
+  for (int i = 0; i < 20'000; ++i) html += "<meta charset=x <img src=cid:a cid:cid:";
+  const auto children =
+      children_of("From: a@example.org\nContent-Type: text/html\n\n" + html + ">");
+  EXPECT_THAT(children.at(0).blob, HasSubstr("<p>seen</p>"));
+  EXPECT_THAT(children.at(0).blob, Not(HasSubstr("charset=a>")));
+  EXPECT_THAT(children.at(0).blob, Not(HasSubstr("charset=b>")));
+  EXPECT_LT(children.at(0).blob.size(), html.size() + 1000);
+}
+
 TEST(EmailTest, AttachmentsAreChildrenWithPlainNamesOnceEach) {
   const std::string file = "Content-Disposition: attachment; ";
   const auto children =
@@ -288,6 +299,15 @@ TEST(EmailTest, ASignedMessageIsOpened) {
       base64_encoded(cms) + "\n");
   ASSERT_EQ(children.size(), 1U);
   EXPECT_THAT(children[0].blob, HasSubstr("signed and seen"));
+}
+
+TEST(EmailTest, OnlyTheSignatureOfASignedMailIsLeftOut) {
+  const auto children = children_of(
+      mixed(part("Content-Type: text/plain", "what is signed") +
+                part("Content-Type: application/pgp-signature; name=signature.asc", "-----BEGIN") +
+                part("Content-Type: application/pdf; name=more.pdf", "%PDF"),
+            "signed"));
+  EXPECT_THAT(names_of(children), ElementsAre("box/a.eml", "box/a.eml/more.pdf"));
 }
 
 TEST(EmailTest, ADamagedEnvelopeFailsAloneAndIsNamed) {

@@ -95,11 +95,11 @@ std::string picture_address(const MailAttachment& attachment) {
 Pictures shown_pictures(const MailMessage& message) {
   Pictures pictures;
   std::size_t total = 0;
-  const std::vector<std::string> ids = shown_content_ids(message.html);
+  const std::set<std::string> ids = shown_content_ids(message.html);
   for (const MailAttachment& attachment : message.attachments) {
     const std::string& id = attachment.content_id;
     if (id.empty() || !attachment.read || pictures.contains(id)) continue;
-    if (std::find(ids.begin(), ids.end(), id) == ids.end()) continue;
+    if (!ids.contains(id)) continue;
     std::string address = picture_address(attachment);
     if (address.empty() || total + address.size() > kShownPicturesBytesMax) continue;
     total += address.size();

@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 namespace quern::worker {
 namespace {
 
 constexpr std::size_t kWordsMax = 100'000;
-constexpr std::array kShownFields = {"From", "To", "Cc", "Bcc", "Reply-To", "Date", "Subject"};
+// Of a tag that names a charset, and of a Content-ID.
+constexpr std::size_t kTagBytesMax = 1024;
+constexpr std::size_t kContentIdBytesMax = 512;
+constexpr std::array kShownFields = {"From",       "To",      "Cc",           "Bcc",    "Reply-To",
+                                     "Date",       "Subject", "Start",        "End",    "Location",
+                                     "Name",       "Company", "Job",          "Email",  "Phone",
+                                     "Home phone", "Mobile",  "Work address", "Address"};
 
 char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
@@ -41,36 +46,22 @@ std::string without_charsets(std::string_view html) {
   std::string result;
   std::size_t done = 0;
   for (std::size_t at = find_word(html, "<meta", 0); at != std::string_view::npos;
-       at = find_word(html, "<meta", at + 1)) {
-    const std::size_t end = html.find('>', at);
-    if (end == std::string_view::npos) break;
-    if (find_word(html.substr(at, end - at), "charset", 0) == std::string_view::npos) continue;
+       at = find_word(html, "<meta", std::max(at + 1, done))) {
+    const std::string_view tag = html.substr(at, kTagBytesMax);
+    const std::size_t end = tag.find('>');
+    if (end == std::string_view::npos) continue;
+    if (find_word(tag.substr(0, end), "charset", 0) == std::string_view::npos) continue;
     result += html.substr(done, at - done);
-    done = end + 1;
+    done = at + end + 1;
   }
   result += html.substr(done);
   return result;
 }
 
-// Runs of letters and digits; those with other letters are left out, since pages may write them as
-// entities.
-std::set<std::string> words_of(std::string_view text) {
-  std::set<std::string> words;
-  std::string word;
-  bool plain = true;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(i < text.size() ? text[i] : ' ');
-    const bool letter = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-    if (letter || c >= 0x80) {
-      word += lower(static_cast<char>(c));
-      plain = plain && letter;
-      continue;
-    }
-    if (plain && word.size() > 2 && words.size() < kWordsMax) words.insert(word);
-    word.clear();
-    plain = true;
-  }
-  return words;
+// Behind "cid:".
+std::string_view content_id_at(std::string_view html, std::size_t at) {
+  const std::string_view rest = html.substr(at + 4, kContentIdBytesMax);
+  return rest.substr(0, rest.find_first_of("\"'<> \t\r\n)"));
 }
 
 std::vector<MailField> shown_lines(const MailMessage& message,
@@ -97,14 +88,15 @@ std::string html_head(const std::vector<MailField>& lines) {
 std::string with_pictures(std::string_view html, const Pictures& pictures) {
   std::string result;
   std::size_t done = 0;
-  for (std::size_t at = find_word(html, "cid:", 0); at != std::string_view::npos;
-       at = find_word(html, "cid:", at + 1)) {
-    const std::size_t end = std::min(html.find_first_of("\"'<> \t\r\n)", at), html.size());
-    const auto found = pictures.find(std::string(html.substr(at + 4, end - at - 4)));
+  for (std::size_t at = find_word(html, "cid:", 0);
+       at != std::string_view::npos && result.size() < kShownPicturesBytesMax;
+       at = find_word(html, "cid:", std::max(at + 1, done))) {
+    const std::string_view id = content_id_at(html, at);
+    const auto found = pictures.find(std::string(id));
     if (found == pictures.end()) continue;
     result += html.substr(done, at - done);
     result += found->second;
-    done = end;
+    done = at + 4 + id.size();
   }
   result += html.substr(done);
   return result;
@@ -179,12 +171,12 @@ std::string unflowed(std::string_view text, DeleteSpace delete_space) {
   return result;
 }
 
-std::vector<std::string> shown_content_ids(std::string_view html) {
-  std::vector<std::string> ids;
-  for (std::size_t at = find_word(html, "cid:", 0); at != std::string_view::npos;
+std::set<std::string> shown_content_ids(std::string_view html) {
+  std::set<std::string> ids;
+  for (std::size_t at = find_word(html, "cid:", 0);
+       at != std::string_view::npos && ids.size() < kMailPartsMax;
        at = find_word(html, "cid:", at + 1)) {
-    const std::size_t end = std::min(html.find_first_of("\"'<> \t\r\n)", at), html.size());
-    ids.emplace_back(html.substr(at + 4, end - at - 4));
+    ids.emplace(content_id_at(html, at));
   }
   return ids;
 }
@@ -205,9 +197,29 @@ bool is_blank_html(std::string_view html) {
   return true;
 }
 
-bool says_other_things(std::string_view text, std::string_view than, News news) {
-  const std::set<std::string> known = words_of(than);
-  const std::set<std::string> words = words_of(text);
+// Runs of letters and digits; those with other letters are left out, since pages may write them as
+// entities.
+Words words_of(std::string_view text) {
+  Words words;
+  std::string word;
+  bool plain = true;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(i < text.size() ? text[i] : ' ');
+    const bool letter = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+    if (letter || c >= 0x80) {
+      word += lower(static_cast<char>(c));
+      plain = plain && letter;
+      continue;
+    }
+    if (plain && word.size() > 2 && words.size() < kWordsMax) words.insert(word);
+    word.clear();
+    plain = true;
+  }
+  return words;
+}
+
+bool says_other_things(std::string_view text, const Words& known, News news) {
+  const Words words = words_of(text);
   const auto is_new = [&known](const std::string& word) { return !known.contains(word); };
   const auto count = static_cast<std::size_t>(std::count_if(words.begin(), words.end(), is_new));
   return count > 0 && (news == News::Any || count * 2 >= words.size());

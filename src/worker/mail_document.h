@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,10 +29,13 @@ std::string html_of_text(std::string_view text);
 enum class DeleteSpace { No, Yes };
 std::string unflowed(std::string_view text, DeleteSpace delete_space);
 // The Content-IDs that a body refers to.
-std::vector<std::string> shown_content_ids(std::string_view html);
-// Whether a word of it, or at least half of them, are not among those of the other.
+std::set<std::string> shown_content_ids(std::string_view html);
+// The words of a text, as far as they can be compared.
+using Words = std::set<std::string>;
+Words words_of(std::string_view text);
+// Whether a word of it, or at least half of them, are not among those known.
 enum class News { Any, Half };
-bool says_other_things(std::string_view text, std::string_view than, News news);
+bool says_other_things(std::string_view text, const Words& known, News news);
 // Whether there is anything to see in it.
 bool is_blank_html(std::string_view html);
 

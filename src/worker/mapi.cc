@@ -97,6 +97,22 @@ class MailFiller {
     id("References", mapi::kReferences, headers);
   }
 
+  // What an event or a contact is about, for readers.
+  void details() {
+    constexpr std::pair<const char*, std::uint16_t> kContact[] = {
+        {"Name", mapi::kDisplayName}, {"Company", 0x3A16},      {"Job", 0x3A17},
+        {"Email", mapi::kEmail1},     {"Phone", 0x3A08},        {"Home phone", 0x3A09},
+        {"Mobile", 0x3A1C},           {"Work address", 0x801B}, {"Address", 0x3A15}};
+    const std::string kind = message_.text(mapi::kMessageClass);
+    if (kind.starts_with("IPM.Contact")) {
+      for (const auto& [name, id] : kContact) mail_.show(name, one_line(message_.text(id)));
+    } else if (kind.starts_with("IPM.Appointment") || kind.starts_with("IPM.Schedule")) {
+      mail_.show("Start", time_text(mapi::kEventStart, mapi::kStartDate));
+      mail_.show("End", time_text(mapi::kEventEnd, mapi::kEndDate));
+      mail_.show("Location", one_line(message_.text(mapi::kLocation)));
+    }
+  }
+
   void body() {
     mail_.html = html();
     if (!mail_.html.empty()) return;
@@ -161,9 +177,19 @@ class MailFiller {
       const std::string text = filetime_text(message_.number(id).value_or(0));
       if (text.empty()) continue;
       mail_.set("Date", text);
-      mail_.show("Date", text.substr(0, 10) + " " + text.substr(11, 8) + " UTC");
+      mail_.show("Date", readable_time(text));
       return;
     }
+  }
+
+  static std::string readable_time(const std::string& text) {
+    return text.empty() ? "" : text.substr(0, 10) + " " + text.substr(11, 8) + " UTC";
+  }
+
+  std::string time_text(std::uint16_t id, std::uint16_t other) const {
+    auto filetime = message_.number(id);
+    if (!filetime) filetime = message_.number(other);
+    return readable_time(filetime_text(filetime.value_or(0)));
   }
 
   // Stores put the length of "Re: " before it.
@@ -315,6 +341,7 @@ std::string filetime_text(std::uint64_t filetime) {
 void fill_mail(const MapiBag& message, const std::vector<MapiBag>& recipients, MailMessage& mail) {
   MailFiller filler(message, mail);
   filler.head(recipients);
+  filler.details();
   filler.body();
 }
 

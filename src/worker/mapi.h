@@ -53,6 +53,11 @@ inline constexpr std::uint16_t kMessageCodepage = 0x3FFD;
 inline constexpr std::uint16_t kSenderSmtp = 0x5D01;
 inline constexpr std::uint16_t kSentRepresentingSmtp = 0x5D02;
 inline constexpr std::uint16_t kAttachHidden = 0x7FFE;
+// Properties with names, by the numbers that Outlook's own sets give them.
+inline constexpr std::uint16_t kEmail1 = 0x8083;
+inline constexpr std::uint16_t kLocation = 0x8208;
+inline constexpr std::uint16_t kEventStart = 0x820D;
+inline constexpr std::uint16_t kEventEnd = 0x820E;
 // Of kAttachMethod.
 inline constexpr std::uint64_t kByReference = 2;
 inline constexpr std::uint64_t kByReferenceOnly = 4;

@@ -76,10 +76,11 @@ class Walk {
     } else if (type == "multipart/alternative") {
       alternative(parts, depth);
     } else if (type == "multipart/signed") {
-      part(::g_mime_multipart_get_part(parts, 0), depth + 1, Where::Mixed);
-      // The second is the signature, which says nothing to a reader.
-      for (int i = 2; i < count; ++i) {
-        part(::g_mime_multipart_get_part(parts, i), depth + 1, Where::Mixed);
+      for (int i = 0; i < count; ++i) {
+        GMimeObject* object = ::g_mime_multipart_get_part(parts, i);
+        // A signature says nothing to a reader; something else in its place may.
+        if (i > 0 && mime_type_of(object).ends_with("-signature")) continue;
+        part(object, depth + 1, Where::Mixed);
       }
     } else {
       const Where where = type == "multipart/related" ? Where::Related : Where::Mixed;
@@ -107,7 +108,7 @@ class Walk {
       best = std::find_if(forms.rbegin(), forms.rend(), has(BodyPiece::Kind::Text));
     }
     if (best != forms.rend()) {
-      const std::string shown = joined_text(best->body);
+      const Words shown = words_of(joined_text(best->body));
       out_.body.insert(out_.body.end(), best->body.begin(), best->body.end());
       take_attachments(best->attachments);
       // Forms that are not the same thing at all are hidden from nobody.
@@ -122,8 +123,7 @@ class Walk {
   }
 
   // A second text of one kind is no other form of the first.
-  static bool is_hidden_by(const WalkedParts& form, const WalkedParts& best,
-                           const std::string& shown) {
+  static bool is_hidden_by(const WalkedParts& form, const WalkedParts& best, const Words& shown) {
     const bool html = form.has_visible(BodyPiece::Kind::Html);
     if (!html && !form.has_visible(BodyPiece::Kind::Text)) return false;
     const bool same_kind = html == best.has_visible(BodyPiece::Kind::Html);
@@ -152,7 +152,12 @@ class Walk {
 
   void message(GMimeMessagePart* object) {
     GMimeMessage* inner = ::g_mime_message_part_get_message(object);
-    if (inner == nullptr) return;
+    if (inner == nullptr) {
+      out_.attachments.push_back(
+          failed_part(filename_of(GMIME_OBJECT(object)),
+                      {ErrorKind::Corrupt, "a message without anything in it"}));
+      return;
+    }
     MailAttachment attachment;
     attachment.is_message = true;
     attachment.mime_type = "message/rfc822";

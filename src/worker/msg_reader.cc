@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "worker/eml_writer.h"
 #include "worker/mail_children.h"
@@ -19,6 +20,7 @@ constexpr std::string_view kValuePrefix = "__substg1.0_";
 constexpr std::string_view kFixedValues = "__properties_version1.0";
 constexpr std::string_view kRecipientPrefix = "__recip_version1.0_";
 constexpr std::string_view kAttachmentPrefix = "__attach_version1.0_";
+constexpr std::size_t kNamedBytesMax = 1 << 20;
 constexpr std::size_t kFixedBytes = 16;  // of one in the list
 
 // Before the list of fixed values.
@@ -31,6 +33,8 @@ constexpr std::uint64_t kPropertyBytesMax = 256 << 20;
 
 struct OpenFile {
   std::shared_ptr<const OleFile> ole;
+  // Properties with names have other numbers in each file: theirs in this one, to those of all.
+  std::map<std::uint16_t, std::uint16_t> named;
   std::size_t folders_left = kFoldersMax;
   std::uint64_t bytes_left = kPropertyBytesMax;
 
@@ -50,7 +54,8 @@ class FolderReader {
     for (const std::size_t entry : file_.children(folder_)) {
       const std::string& name = file_.name(entry);
       if (file_.is_folder(entry) || !name.starts_with(kValuePrefix)) continue;
-      const auto [id, type] = id_and_type(name);
+      const auto [number, type] = id_and_type(name);
+      const std::uint16_t id = well_known(number);
       const auto kind = mapi_kind(type);
       // Attached bytes are read when somebody wants them.
       if (!kind || id == mapi::kAttachData || name.size() > kValuePrefix.size() + 8) continue;
@@ -71,13 +76,18 @@ class FolderReader {
     return {static_cast<std::uint16_t>(number >> 16), static_cast<std::uint16_t>(number)};
   }
 
+  std::uint16_t well_known(std::uint16_t number) const {
+    const auto found = open_.named.find(number);
+    return found != open_.named.end() ? found->second : number;
+  }
+
   void fixed_values(MapiBag& bag, std::size_t head) const {
     const std::size_t list = file_.find(folder_, kFixedValues);
     if (list == OleFile::kNone) return;
     const std::string bytes = file_.bytes(list, kMailBodyBytesMax);
     for (std::size_t at = head; at + kFixedBytes <= bytes.size(); at += kFixedBytes) {
       const auto type = static_cast<std::uint16_t>(number_le(bytes, at, 2));
-      const auto id = static_cast<std::uint16_t>(number_le(bytes, at + 2, 2));
+      const std::uint16_t id = well_known(static_cast<std::uint16_t>(number_le(bytes, at + 2, 2)));
       const auto kind = mapi_kind(type);
       if (kind != MapiKind::Number && kind != MapiKind::Time) continue;
       const std::size_t width = type == 0x0002 || type == 0x000B ? 2 : type == 0x0003 ? 4 : 8;
@@ -90,6 +100,25 @@ class FolderReader {
   const OleFile& file_;
   std::size_t folder_;
 };
+
+// A list: the number that all know, a flag for those that have a text instead, the place in the
+// list, which makes the number in this file.
+std::map<std::uint16_t, std::uint16_t> named_properties(const OleFile& file) {
+  std::map<std::uint16_t, std::uint16_t> named;
+  const std::size_t folder = file.find(OleFile::kRoot, "__nameid_version1.0");
+  if (folder == OleFile::kNone || !file.is_folder(folder)) return named;
+  const std::size_t list = file.find(folder, "__substg1.0_00030102");
+  if (list == OleFile::kNone) return named;
+  const std::string bytes = file.bytes(list, kNamedBytesMax);
+  for (std::size_t at = 0; at + 8 <= bytes.size(); at += 8) {
+    const std::uint64_t number = number_le(bytes, at, 4);
+    const bool has_text = (number_le(bytes, at + 4, 2) & 1) != 0;
+    const std::uint64_t place = number_le(bytes, at + 6, 2);
+    if (has_text || number < 0x8000 || number > 0xFFFF || place >= 0x8000) continue;
+    named.emplace(static_cast<std::uint16_t>(0x8000 + place), static_cast<std::uint16_t>(number));
+  }
+  return named;
+}
 
 void read_message(OpenFile& open, std::size_t folder, int depth, MailMessage& message);
 
@@ -181,7 +210,7 @@ std::optional<Failure> read_msg(const std::shared_ptr<const OleFile>& file, Mail
     is_message = is_message || name == kFixedValues || name.starts_with(kValuePrefix);
   }
   if (!is_message) return Failure{ErrorKind::Corrupt, "no Outlook message: it has no properties"};
-  OpenFile open{file};
+  OpenFile open{file, named_properties(*file)};
   read_message(open, OleFile::kRoot, 0, message);
   if (!open.is_spent()) return std::nullopt;
   return Failure{ErrorKind::TooLarge, fmt::format("more than {} folders or {} bytes of properties",

@@ -106,6 +106,20 @@ TEST(MsgTest, AMessageInAMessageBecomesAMail) {
   EXPECT_EQ(mail[0].metadata.at("Date").as_string(), "2003-07-01T08:52:37Z");
 }
 
+TEST(MsgTest, AnEventSaysWhenAndWhere) {
+  OleMaker ole = sample_message();
+  ole.stream("__substg1.0_001A001F", utf16("IPM.Appointment"));
+  const std::size_t names = ole.folder("__nameid_version1.0");
+  // In this file, the place has the number 0x8001, and the start 0x8000.
+  ole.stream("__substg1.0_00030102",
+             little(0x820D, 4) + little(4, 2) + little(0, 2) + little(0x8208, 4) + little(4, 2) +
+                 little(1, 2),
+             names);
+  ole.stream("__substg1.0_8001001F", utf16("Room 7"));
+  const auto children = made_children(open_msg(ole.bytes()));
+  EXPECT_THAT(children.at(0).blob, HasSubstr("\nLocation: Room 7\n"));
+}
+
 TEST(MsgTest, MessagesThatHoldThemselvesEnd) {
   OleMaker ole = sample_message();
   // Two attachments in each generation, and the next generation is this one.
@@ -187,6 +201,7 @@ TEST(RtfTest, WordsOfPlainRtfAreReadInTheirCharset) {
       R"(a\tab\{b\}{\pict 00ff}})");
   EXPECT_EQ(body.kind, RtfBody::Kind::Text);
   EXPECT_EQ(body.text, "При\na\t{b}");
+  EXPECT_EQ(read_rtf(R"({\rtf1 \u228 ?\u8364 ?\u-10179 ?\u-8704 ?})").text, "ä€😀");
 }
 
 TEST(TnefTest, AttachmentsAndTextOfWinmailAreChildren) {

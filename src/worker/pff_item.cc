@@ -1,8 +1,9 @@
 #include "worker/pff_item.h"
 
-#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "worker/ole_file.h"
 
@@ -65,6 +66,68 @@ PffItem pff_owned(libpff_item_t* item) {
   });
 }
 
+// Not libbfio's own reader of memory: it reads beyond the end where a store says so [20170123].
+struct PffFile::Source {
+  int descriptor = -1;
+  std::int64_t size = 0;
+  std::int64_t position = 0;
+  int is_open = 0;
+
+  static Source& of(std::intptr_t* handle) { return *reinterpret_cast<Source*>(handle); }
+
+  static int open(std::intptr_t* handle, int, libbfio_error_t**) {
+    of(handle).is_open = 1;
+    of(handle).position = 0;
+    return 1;
+  }
+  // Here 0 is well.
+  static int close(std::intptr_t* handle, libbfio_error_t**) {
+    of(handle).is_open = 0;
+    return 0;
+  }
+  static ssize_t read(std::intptr_t* handle, std::uint8_t* bytes, std::size_t count,
+                      libbfio_error_t**) {
+    Source& self = of(handle);
+    ssize_t n = -1;
+    do {
+      n = ::pread(self.descriptor, bytes, count, self.position);
+    } while (n < 0 && errno == EINTR);
+    self.position += std::max<ssize_t>(n, 0);
+    return n;
+  }
+  static ssize_t write(std::intptr_t*, const std::uint8_t*, std::size_t, libbfio_error_t**) {
+    return -1;
+  }
+  static off64_t seek(std::intptr_t* handle, off64_t offset, int whence, libbfio_error_t**) {
+    Source& self = of(handle);
+    const std::int64_t from = whence == SEEK_SET   ? 0
+                              : whence == SEEK_CUR ? self.position
+                                                   : self.size;
+    // Nothing lies there, and a number that large may not be added.
+    if (offset < -from || offset > self.size) return -1;
+    self.position = from + offset;
+    return self.position;
+  }
+  static int exists(std::intptr_t*, libbfio_error_t**) { return 1; }
+  static int opened(std::intptr_t* handle, libbfio_error_t**) { return of(handle).is_open; }
+  static int get_size(std::intptr_t* handle, size64_t* size, libbfio_error_t**) {
+    *size = static_cast<size64_t>(of(handle).size);
+    return 1;
+  }
+  static int keep(std::intptr_t**, libbfio_error_t**) { return 1; }
+  static int clone(std::intptr_t**, std::intptr_t*, libbfio_error_t**) { return -1; }
+
+  libbfio_handle_t* make_handle() {
+    libbfio_handle_t* handle = nullptr;
+    const int made = ::libbfio_handle_initialize(
+        &handle, reinterpret_cast<std::intptr_t*>(this), keep, clone, open, close, read, write,
+        seek, exists, opened, get_size, LIBBFIO_FLAG_IO_HANDLE_NON_MANAGED, nullptr);
+    return made == 1 ? handle : nullptr;
+  }
+};
+
+PffFile::PffFile() = default;
+
 PffFile::~PffFile() {
   PffError error;
   if (file_ != nullptr) {
@@ -72,23 +135,18 @@ PffFile::~PffFile() {
     ::libpff_file_free(&file_, error.get());
   }
   if (handle_ != nullptr) ::libbfio_handle_free(&handle_, nullptr);
-  if (memory_ != nullptr) ::munmap(memory_, bytes_);
 }
 
 std::optional<Failure> PffFile::open(const StepInput& input) {
   const Failure damaged{ErrorKind::Corrupt,
                         "no Outlook store, or one that is damaged: Outlook's scanpst may mend it"};
-  if (input.bytes == 0) return damaged;
-  bytes_ = input.bytes;
-  void* memory = ::mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, input.descriptor, 0);
-  if (memory == MAP_FAILED) return Failure{ErrorKind::OutOfMemory, "it cannot be mapped"};
-  memory_ = memory;
+  source_ = std::make_unique<Source>();
+  source_->descriptor = input.descriptor;
+  source_->size = static_cast<std::int64_t>(input.bytes);
+  handle_ = source_->make_handle();
   PffError error;
   const bool opened =
-      ::libbfio_memory_range_initialize(&handle_, nullptr) == 1 &&
-      ::libbfio_memory_range_set(handle_, static_cast<std::uint8_t*>(memory_), bytes_, nullptr) ==
-          1 &&
-      ::libpff_file_initialize(&file_, error.get()) == 1 &&
+      handle_ != nullptr && ::libpff_file_initialize(&file_, error.get()) == 1 &&
       ::libpff_file_open_file_io_handle(file_, handle_, LIBPFF_OPEN_READ, error.get()) == 1;
   return opened ? std::nullopt : std::optional(damaged);
 }

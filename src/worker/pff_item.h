@@ -18,10 +18,10 @@ namespace quern::worker {
 using PffItem = std::shared_ptr<libpff_item_t>;
 PffItem pff_owned(libpff_item_t* item);
 
-// The file, mapped into memory: libpff opens names only, and a box has none.
+// The file, read by a descriptor: a box has no names to open.
 class PffFile {
  public:
-  PffFile() = default;
+  PffFile();
   ~PffFile();
   PffFile(const PffFile&) = delete;
   PffFile& operator=(const PffFile&) = delete;
@@ -33,8 +33,9 @@ class PffFile {
   std::uint64_t codepage() const;
 
  private:
-  void* memory_ = nullptr;
-  std::size_t bytes_ = 0;
+  struct Source;
+
+  std::unique_ptr<Source> source_;
   libbfio_handle_t* handle_ = nullptr;
   libpff_file_t* file_ = nullptr;
 };

@@ -15,11 +15,6 @@ namespace {
 
 constexpr std::size_t kPieceBytes = 256 * 1024;
 constexpr int kMessagesWithinMax = 1'000;
-// Properties with names, by the numbers that libpff gives them.
-constexpr std::uint16_t kLocation = 0x8208;
-constexpr std::uint16_t kEventStart = 0x820D;
-constexpr std::uint16_t kEventEnd = 0x820E;
-constexpr std::uint16_t kEmail1 = 0x8083;
 
 std::optional<Failure> read_data(libpff_item_t* attachment, const ByteSink& sink) {
   const Failure damaged{ErrorKind::Corrupt, "it is damaged in the Outlook store"};
@@ -173,10 +168,11 @@ std::string event_text(const MapiBag& properties, const MailMessage& message,
   add_line(lines, "SUMMARY", escaped(message.field("Subject")));
   const std::string plain = properties.text(mapi::kBody);
   add_line(lines, "DESCRIPTION", escaped(plain.empty() ? message.text : plain));
-  add_line(lines, "LOCATION", escaped(properties.text(kLocation)));
+  add_line(lines, "LOCATION", escaped(properties.text(mapi::kLocation)));
   add_line(lines, "DTSTART;VALUE=DATE-TIME",
-           compact_time(properties, kEventStart, mapi::kStartDate));
-  add_line(lines, "DTEND;VALUE=DATE-TIME", compact_time(properties, kEventEnd, mapi::kEndDate));
+           compact_time(properties, mapi::kEventStart, mapi::kStartDate));
+  add_line(lines, "DTEND;VALUE=DATE-TIME",
+           compact_time(properties, mapi::kEventEnd, mapi::kEndDate));
   add_line(lines, "ORGANIZER", escaped(message.field("From")));
   add_line(lines, "ATTENDEE", escaped(message.field("To")));
   return lines + "END:VEVENT\r\nEND:VCALENDAR\r\n";
@@ -185,7 +181,7 @@ std::string event_text(const MapiBag& properties, const MailMessage& message,
 std::string contact_text(const MapiBag& properties) {
   constexpr std::pair<const char*, std::uint16_t> kLines[] = {
       {"FN", mapi::kDisplayName}, {"ORG", 0x3A16},           {"TITLE", 0x3A17},
-      {"EMAIL", kEmail1},         {"TEL;TYPE=work", 0x3A08}, {"TEL;TYPE=home", 0x3A09},
+      {"EMAIL", mapi::kEmail1},   {"TEL;TYPE=work", 0x3A08}, {"TEL;TYPE=home", 0x3A09},
       {"TEL;TYPE=cell", 0x3A1C},  {"TEL;TYPE=fax", 0x3A24},  {"ADR;TYPE=work", 0x3A15},
       {"ADR;TYPE=home", 0x3A5D},  {"URL", 0x3A51},           {"NICKNAME", 0x3A4F},
       {"NOTE", mapi::kBody}};

@@ -93,10 +93,12 @@ std::string_view word_as_text(std::string_view word) {
 }
 
 std::string utf8_of(std::uint32_t c) {
+  const auto tail = [c](int shift) { return static_cast<char>(0x80 | (c >> shift & 0x3F)); };
   if (c == 0 || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) return "\xEF\xBF\xBD";
-  const std::string bytes = {static_cast<char>(c), static_cast<char>(c >> 8),
-                             static_cast<char>(c >> 16), '\0'};
-  return to_utf8(bytes, "UTF-32LE").value_or("");
+  if (c < 0x80) return {static_cast<char>(c)};
+  if (c < 0x800) return {static_cast<char>(0xC0 | c >> 6), tail(0)};
+  if (c < 0x10000) return {static_cast<char>(0xE0 | c >> 12), tail(6), tail(0)};
+  return {static_cast<char>(0xF0 | c >> 18), tail(12), tail(6), tail(0)};
 }
 
 class RtfReader {

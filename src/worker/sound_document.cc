@@ -117,6 +117,10 @@ std::string sound_text(const SoundInfo& info) {
   for (const SoundChapter& chapter : info.chapters) {
     text += clock_text(chapter.start_s) + "  " + chapter.title + "\n";
   }
+  if (!info.subtitles.empty()) text += "\nSubtitles:\n";
+  for (const Subtitle& subtitle : info.subtitles) {
+    text += clock_text(subtitle.start_s) + "  " + subtitle.text + "\n";
+  }
   return text;
 }
 

@@ -112,6 +112,34 @@ void read_tags(const AVDictionary* dictionary, SoundInfo& info) {
   }
 }
 
+// Subtitles that are letters, not pictures of them.
+bool has_words(const AVStream& stream) {
+  const AVCodecDescriptor* codec = ::avcodec_descriptor_get(stream.codecpar->codec_id);
+  return codec != nullptr && codec->type == AVMEDIA_TYPE_SUBTITLE &&
+         (codec->props & AV_CODEC_PROP_TEXT_SUB) != 0;
+}
+
+// FFmpeg gives each as "number,layer,style,name,left,right,vertical,effect,words", with {tags} and
+// \N for line ends in the words.
+std::string words_of_event(std::string_view event) {
+  for (int comma = 0; comma < 8; ++comma) {
+    const std::size_t at = event.find(',');
+    if (at == std::string_view::npos) return "";
+    event.remove_prefix(at + 1);
+  }
+  std::string words;
+  bool in_tag = false;
+  for (std::size_t i = 0; i < event.size(); ++i) {
+    const char c = event[i];
+    if (c == '{') in_tag = true;
+    const bool line_end = c == '\\' && i + 1 < event.size() && (event[i + 1] | 0x20) == 'n';
+    if (!in_tag) words += line_end || c == '\n' ? ' ' : c;
+    if (!in_tag && line_end) ++i;
+    if (c == '}') in_tag = false;
+  }
+  return words;
+}
+
 class SoundReader {
  public:
   SoundReader(const StepInput& input, SoundInfo& info)
@@ -120,7 +148,9 @@ class SoundReader {
   std::optional<Failure> read() {
     if (auto failure = open()) return failure;
     describe();
-    if (track_ != nullptr) decode();
+    if (track_ != nullptr) decoder_ = open_decoder(*track_);
+    if (words_ != nullptr) words_decoder_ = open_decoder(*words_);
+    if (decoder_ || words_decoder_) decode();
     return std::nullopt;
   }
 
@@ -162,8 +192,10 @@ class SoundReader {
     const int best = ::av_find_best_stream(context_.get(), AVMEDIA_TYPE_AUDIO, -1, -1, nullptr, 0);
     for (unsigned i = 0; i < context.nb_streams; ++i) {
       AVStream* stream = context.streams[i];
-      stream->discard = static_cast<int>(i) == best ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
       if (static_cast<int>(i) == best) track_ = stream;
+      if (words_ == nullptr && has_words(*stream)) words_ = stream;
+      const bool wanted = stream == track_ || stream == words_;
+      stream->discard = wanted ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
       if (stream->codecpar->codec_type == AVMEDIA_TYPE_VIDEO) describe_picture(*stream);
     }
     if (track_ != nullptr) describe_track();
@@ -192,29 +224,52 @@ class SoundReader {
     read_tags(track_->metadata, info_);
   }
 
+  static Av<AVCodecContext> open_decoder(const AVStream& stream) {
+    const AVCodec* codec = ::avcodec_find_decoder(stream.codecpar->codec_id);
+    if (codec == nullptr) return nullptr;
+    Av<AVCodecContext> decoder(::avcodec_alloc_context3(codec));
+    decoder->thread_count = 1;
+    decoder->flags |= AV_CODEC_FLAG_BITEXACT;
+    decoder->pkt_timebase = stream.time_base;
+    const bool opened = ::avcodec_parameters_to_context(decoder.get(), stream.codecpar) >= 0 &&
+                        ::avcodec_open2(decoder.get(), codec, nullptr) >= 0;
+    return opened ? std::move(decoder) : nullptr;
+  }
+
   void decode() {
-    const AVCodec* codec = ::avcodec_find_decoder(track_->codecpar->codec_id);
-    if (codec == nullptr) return;
-    decoder_.reset(::avcodec_alloc_context3(codec));
-    decoder_->thread_count = 1;
-    decoder_->flags |= AV_CODEC_FLAG_BITEXACT;
-    if (::avcodec_parameters_to_context(decoder_.get(), track_->codecpar) < 0 ||
-        ::avcodec_open2(decoder_.get(), codec, nullptr) < 0) {
-      return;
-    }
     const Av<AVPacket> packet(::av_packet_alloc());
     while (!info_.was_cut && ::av_read_frame(context_.get(), packet.get()) >= 0) {
-      if (packet->stream_index == track_->index) {
+      if (decoder_ && packet->stream_index == track_->index) {
         if (::avcodec_send_packet(decoder_.get(), packet.get()) < 0) ++info_.damaged;
         take_frames();
+      } else if (words_decoder_ && packet->stream_index == words_->index) {
+        take_words(*packet);
       }
       ::av_packet_unref(packet.get());
     }
+    if (!decoder_) return;
     ::avcodec_send_packet(decoder_.get(), nullptr);
     take_frames();
     info_.peaks = peaks_.finish();
     // Where the file does not say how long it is, or lies.
     if (info_.duration_s <= 0 && seconds_ > 0) info_.duration_s = seconds_;
+  }
+
+  void take_words(AVPacket& packet) {
+    AVSubtitle subtitle{};
+    int got = 0;
+    if (::avcodec_decode_subtitle2(words_decoder_.get(), &subtitle, &got, &packet) < 0 ||
+        got == 0) {
+      return;
+    }
+    for (unsigned i = 0; i < subtitle.num_rects; ++i) {
+      const AVSubtitleRect& rect = *subtitle.rects[i];
+      const char* text = rect.ass != nullptr ? rect.ass : rect.text;
+      const std::string words = text != nullptr ? words_of_event(clean(text)) : "";
+      if (words.empty() || info_.subtitles.size() >= kSubtitlesMax) continue;
+      info_.subtitles.push_back({double(packet.pts) * ::av_q2d(words_->time_base), words});
+    }
+    ::avsubtitle_free(&subtitle);
   }
 
   void take_frames() {
@@ -267,7 +322,9 @@ class SoundReader {
   Av<AVFormatContext> context_;
   Av<AVCodecContext> decoder_;
   Av<SwrContext> mixer_;
+  Av<AVCodecContext> words_decoder_;
   AVStream* track_ = nullptr;
+  AVStream* words_ = nullptr;  // subtitles
   Peaks peaks_{kPeaksMax};
   double seconds_ = 0;
   int mixer_format_ = 0;

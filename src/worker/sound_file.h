@@ -19,12 +19,18 @@ inline constexpr std::size_t kPeaksMax = 1'000;
 inline constexpr std::size_t kTagsMax = 200;
 inline constexpr std::size_t kTagBytesMax = 16 * 1024;
 inline constexpr std::size_t kChaptersMax = 2'000;
+inline constexpr std::size_t kSubtitlesMax = 100'000;
 // What is decoded of one file, for its shape.
 inline constexpr double kDecodedSecondsMax = 6 * 3600;
 
 struct SoundChapter {
   double start_s = 0;
   std::string title;
+};
+
+struct Subtitle {
+  double start_s = 0;
+  std::string text;  // one line
 };
 
 struct SoundInfo {
@@ -39,9 +45,10 @@ struct SoundInfo {
   std::size_t pictures = 0;
   std::vector<std::pair<std::string, std::string>> tags;  // "Artist", its value
   std::vector<SoundChapter> chapters;
-  std::vector<float> peaks;  // 0..1, over the whole length; at most kPeaksMax
-  bool was_cut = false;      // there was more than kDecodedSecondsMax
-  std::size_t damaged = 0;   // pieces that could not be decoded
+  std::vector<Subtitle> subtitles;  // of the first track that has any
+  std::vector<float> peaks;         // 0..1, over the whole length; at most kPeaksMax
+  bool was_cut = false;             // there was more than kDecodedSecondsMax
+  std::size_t damaged = 0;          // pieces that could not be decoded
 };
 
 void warm_sound();

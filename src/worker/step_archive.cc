@@ -64,7 +64,7 @@ class Unpacking {
     }
     const std::string name = name_of(member);
     if (member.encrypted) {
-      fail_member(name, {ErrorKind::Encrypted, "it opens with a password only"});
+      fail_member(name, {ErrorKind::Encrypted, kOpensWithPassword});
       return std::nullopt;
     }
     return unpack(name);

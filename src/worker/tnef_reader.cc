@@ -102,6 +102,7 @@ class PropertyReader {
     const bool variable =
         single == 0x001E || single == 0x001F || single == 0x0102 || single == 0x000D;
     const std::uint64_t count = many || variable ? number(4) : 1;
+    if (!variable && fixed_bytes(single) == 0) return;
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(count, kPropertiesMax) && !failed_; ++i) {
       const std::string_view value = take(variable ? number(4) : fixed_bytes(single));
       if (i == 0 && !failed_ && id < 0x8000) put(out, id, single, value);

@@ -2,9 +2,11 @@
 
 #define LOK_USE_UNSTABLE_API
 #include <LibreOfficeKit/LibreOfficeKit.h>
+#include <LibreOfficeKit/LibreOfficeKitEnums.h>
 #include <LibreOfficeKit/LibreOfficeKitInit.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
@@ -39,6 +41,24 @@ Failure failure_of(const std::string& said) {
           "claims to be"};
 }
 
+// What people wrote beside the text: comments, and the notes of slides on pages of their own.
+constexpr char kPdfOptions[] = R"({"ExportNotes":{"type":"boolean","value":"true"},)"
+                               R"("ExportNotesPages":{"type":"boolean","value":"true"}})";
+constexpr int kSheetsMax = 1000;
+
+std::vector<std::string> names_of_sheets(LibreOfficeKitDocument* document) {
+  std::vector<std::string> names;
+  if (document->pClass->getDocumentType(document) != LOK_DOCTYPE_SPREADSHEET) return names;
+  const int sheets = std::min(document->pClass->getParts(document), kSheetsMax);
+  for (int i = 0; i < sheets; ++i) {
+    char* name = document->pClass->getPartName(document, i);
+    if (name == nullptr) continue;
+    names.emplace_back(name);
+    std::free(name);
+  }
+  return names;
+}
+
 struct Document {
   explicit Document(LibreOfficeKitDocument* loaded) : it(loaded) {}
   ~Document() {
@@ -68,7 +88,7 @@ void start_office(const std::string& profile) {
   running = lok_init_2(kProgram, url_of(profile + "/user").c_str());
 }
 
-std::optional<Failure> office_to_pdf(const OfficeOrder& order) {
+std::optional<Failure> office_to_pdf(const OfficeOrder& order, OfficeMade& made) {
   if (running == nullptr) {
     return Failure{model::ErrorKind::Internal, "LibreOffice did not start"};
   }
@@ -77,8 +97,9 @@ std::optional<Failure> office_to_pdf(const OfficeOrder& order) {
   const Document document(
       running->pClass->documentLoadWithOptions(running, url.c_str(), "Batch=true"));
   if (document.it == nullptr) return failure_of(last_error());
+  made.sheets = names_of_sheets(document.it);
   const std::string to = url_of(order.output);
-  if (document.it->pClass->saveAs(document.it, to.c_str(), "pdf", "") == 0) {
+  if (document.it->pClass->saveAs(document.it, to.c_str(), "pdf", kPdfOptions) == 0) {
     return failure_of(last_error());
   }
   return std::nullopt;

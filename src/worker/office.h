@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "worker/limits.h"
 
@@ -22,7 +23,10 @@ struct OfficeOrder {
   std::string input;   // a path, with the suffix of its kind
   std::string output;  // of the PDF
 };
+struct OfficeMade {
+  std::vector<std::string> sheets;  // their names, which no page shows
+};
 // Nothing: the PDF is there.
-std::optional<Failure> office_to_pdf(const OfficeOrder& order);
+std::optional<Failure> office_to_pdf(const OfficeOrder& order, OfficeMade& made);
 
 }  // namespace quern::worker

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "worker/cpu_alarm.h"
 #include "worker/mupdf_call.h"
 #include "worker/mupdf_context.h"
@@ -17,6 +18,8 @@ using model::ErrorKind;
 namespace {
 
 constexpr int kAboutBytesMax = 4096;
+constexpr int kNotesMax = 1'000;
+constexpr std::size_t kNotesBytesMax = 64 * 1024;
 constexpr int kPageTreeDepthMax = 200;
 // A4, for what has no pages of its own.
 constexpr float kPageWidthPoints = 595;
@@ -45,6 +48,24 @@ int run_for_text(fz_context* ctx, fz_page* page, TextRun& run) {
   });
   for (fz_device* device : run.device) ::fz_drop_device(ctx, device);
   return code;
+}
+
+// What people noted on a page without writing on it.
+std::string notes_of(fz_context* ctx, fz_page* page) {
+  std::string notes;
+  mupdf_call(ctx, [&] {
+    pdf_page* const of_pdf = ::pdf_page_from_fz_page(ctx, page);
+    if (of_pdf == nullptr) return;
+    int seen = 0;
+    for (pdf_annot* note = ::pdf_first_annot(ctx, of_pdf);
+         note != nullptr && seen < kNotesMax && notes.size() < kNotesBytesMax;
+         note = ::pdf_next_annot(ctx, note), ++seen) {
+      if (::pdf_annot_type(ctx, note) == PDF_ANNOT_FREE_TEXT) continue;  // drawn with the page
+      const std::string_view text = ::pdf_annot_contents(ctx, note);
+      if (!text.empty()) notes.append("\n").append(text.substr(0, kNotesBytesMax));
+    }
+  });
+  return notes;
 }
 
 // How many pages the tree really has, up to one more than may be. MuPDF believes what a tree says
@@ -90,6 +111,7 @@ std::optional<Failure> PdfPage::read(std::uint64_t characters_max, PageText& tex
   }
   if (run.text[1] != nullptr) text = page_text(*run.text[0], *run.text[1], characters_max);
   for (fz_stext_page* part : run.text) ::fz_drop_stext_page(ctx, part);
+  text.text += valid_utf8(notes_of(ctx, page_));
   if (run.cookie.abort != 0) {
     return Failure{ErrorKind::Timeout,
                    fmt::format("its text is not read after {} s", kPageTextMs / 1000)};

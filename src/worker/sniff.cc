@@ -104,6 +104,11 @@ std::string sniffed_type(const Sample& sample, std::string_view magic_type) {
   if (is_text_type(magic) || (is_vague(magic) && looks_like_text(sample.head()))) {
     return model::canonical_type(type_of_text(sample, magic, suffix));
   }
+  // Its marks for plotters and old games are words that begin many a text.
+  if (suffix == "txt" && !model::step_for_type(magic, model::Ocr::No) &&
+      looks_like_text(sample.head())) {
+    return model::canonical_type(type_of_text(sample, "text/plain", suffix));
+  }
   if (!is_vague(magic)) return model::canonical_type(refined(magic, suffix));
   const std::string_view named = type_of_suffix(suffix);
   return has_no_mark(named) ? model::canonical_type(named) : std::string(kUnknown);

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/json.hpp>
 #include <cstdio>
 
+#include "base/utf8.h"
 #include "io/descriptor.h"
 #include "model/steps.h"
 #include "worker/box_root.h"
@@ -101,6 +103,14 @@ std::optional<Failure> write_table(const std::string& bytes, OfficeOrder& order)
   return write_file(order.input, sheet.xml);
 }
 
+std::string with_sheets(const std::string& metadata, const std::vector<std::string>& sheets) {
+  boost::system::error_code failed;
+  boost::json::value value = boost::json::parse(metadata, failed);
+  if (sheets.empty() || failed || !value.is_object()) return metadata;
+  value.get_object()["Sheets"] = valid_utf8(fmt::format("{}", fmt::join(sheets, ", ")));
+  return boost::json::serialize(value);
+}
+
 // What it is by its bytes: LibreOffice would make pages of anything.
 std::optional<Failure> refuse_others(const StepContext& context, const std::string& type) {
   if (model::step_for_type(type, model::Ocr::No) == model::StepId::Office) return std::nullopt;
@@ -139,7 +149,8 @@ std::optional<Failure> prepare(const StepContext& context, Task& task) {
 StepEnd run(StepContext& context) {
   Task task;
   if (auto failure = prepare(context, task)) return failure;
-  if (auto failure = office_to_pdf(task.order)) return failure;
+  OfficeMade office;
+  if (auto failure = office_to_pdf(task.order, office)) return failure;
   const io::Descriptor made(::open(task.order.output.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat about {};
   if (!made.is_open() || ::fstat(made.get(), &about) != 0 || about.st_size == 0) {
@@ -155,7 +166,9 @@ StepEnd run(StepContext& context) {
   }
   forget_when_made(pdf);
   const ChildFields child{context.task.filename, "application/pdf", false};
-  context.out.part("0.json", child_json(context.task, child));
+  StepTask told = context.task;
+  told.metadata = with_sheets(told.metadata, office.sheets);
+  context.out.part("0.json", child_json(told, child));
   context.out.part("0.blob", pdf);
   return std::nullopt;
 }

@@ -10,6 +10,7 @@
 #include "worker/text_layout.h"
 #include "worker/text_pdf.h"
 #include "worker/thumbnail.h"
+#include "worker/xml_text.h"
 
 namespace quern::worker {
 namespace {
@@ -42,6 +43,11 @@ StepEnd run(StepContext& context) {
     std::fprintf(stderr, "the PDF is cut after %zu pages\n", layout.pages.size());
   }
   const std::string pdf = text_pdf(layout);
+  // The page shows the source; who searches means what it says.
+  if (begins_as_xml(decoded.text)) {
+    std::string said = xml_text(decoded.text);
+    if (said.find_first_not_of(" \t\n") != std::string::npos) decoded.text = std::move(said);
+  }
   const std::string text = without_form_feeds(std::move(decoded.text));
   const ChildFields child{context.task.filename, "application/pdf", false};
   context.out.part("0.json", child_json(context.task, child));

@@ -1,0 +1,17 @@
+// What an XML document says: its characters without the marks around them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace quern::worker {
+
+// Whether it begins as XML does.
+bool begins_as_xml(std::string_view text);
+
+// Tags, comments and instructions become blanks; references become what they stand for; CDATA
+// stays. Nothing is fetched, and no entity of the document's own is expanded. Pure; valid UTF-8
+// stays so.
+std::string xml_text(std::string_view xml);
+
+}  // namespace quern::worker

@@ -140,6 +140,68 @@ TEST(PdfSplitTest, EachPageIsADocumentWithItsNumber) {
   EXPECT_EQ(run.parts.back().first, "progress");
 }
 
+// With one file that is packed, and one that is pinned to the page.
+std::string pdf_with_files(const std::string& file) {
+  std::string pdf = make_pdf({{line_at(72, 700, "See the files")}});
+  QPDF qpdf;
+  qpdf.processMemoryFile("input", pdf.data(), pdf.size());
+  const auto specification = [&](const std::string& name, const std::string& bytes) {
+    QPDFObjectHandle stream = QPDFObjectHandle::newStream(&qpdf, bytes);
+    QPDFObjectHandle files = QPDFObjectHandle::newDictionary();
+    files.replaceKey("/F", stream);
+    QPDFObjectHandle made = QPDFObjectHandle::parse("<</Type/Filespec>>");
+    made.replaceKey("/F", QPDFObjectHandle::newUnicodeString(name));
+    made.replaceKey("/EF", files);
+    return qpdf.makeIndirectObject(made);
+  };
+  QPDFObjectHandle names = QPDFObjectHandle::parse("<</EmbeddedFiles<</Names[(a)]>>>>");
+  names.getKey("/EmbeddedFiles").getKey("/Names").appendItem(specification("../a.txt", file));
+  qpdf.getRoot().replaceKey("/Names", names);
+  QPDFObjectHandle note =
+      QPDFObjectHandle::parse("<</Type/Annot/Subtype/FileAttachment/Rect[0 0 9 9]>>");
+  note.replaceKey("/FS", specification("", "pinned"));
+  QPDFObjectHandle notes = QPDFObjectHandle::newArray();
+  notes.appendItem(note);
+  QPDFObjectHandle page = qpdf.getAllPages().at(0);
+  page.replaceKey("/Annots", notes);
+  QPDFWriter writer(qpdf);
+  Pl_Buffer out("output");
+  writer.setOutputPipeline(&out);
+  writer.setDeterministicID(true);
+  writer.write();
+  const auto buffer = out.getBufferSharedPointer();
+  return {reinterpret_cast<const char*>(buffer->getBuffer()), buffer->getSize()};
+}
+
+TEST(PdfAttachmentTest, FilesThatAPdfCarriesAreChildren) {
+  for (const bool split : {false, true}) {
+    StepTask task;
+    task.filename = "a.pdf";
+    task.want_split_by_page = split;
+    const StepRun run = run_task(pdf_step(), task, pdf_with_files("attached"));
+    ASSERT_FALSE(run.end) << run.end->message;
+    EXPECT_THAT(run.part("0.txt"), StartsWith("See the files\n"));
+    EXPECT_THAT(run.part("1.json"), HasSubstr(R"("filename":"a.pdf/a.txt")"));
+    EXPECT_EQ(run.part("1.blob"), "attached");
+    EXPECT_THAT(run.part("2.json"), HasSubstr(R"("filename":"a.pdf/attachment-2")"));
+    EXPECT_EQ(run.part("2.blob"), "pinned");
+  }
+}
+
+TEST(PdfAttachmentTest, AFileThatExpandsBeyondReasonIsAnErrorOfItsOwn) {
+  Limits limits;
+  limits.ratio = 10;
+  limits.ratio_from_bytes = 100'000;
+  const StepRun run = run_pdf(pdf_with_files(std::string(1'000'000, '\0')), limits);
+  ASSERT_FALSE(run.end);
+  EXPECT_THAT(run.part("1.error"), HasSubstr(R"("kind":"ratio")"));
+  EXPECT_EQ(run.part("2.blob"), "pinned");
+  limits.members = 1;
+  const StepRun many = run_pdf(pdf_with_files("attached"), limits);
+  ASSERT_TRUE(many.end);
+  EXPECT_EQ(many.end->kind, ErrorKind::TooMany);
+}
+
 std::string encrypted(const std::string& pdf, const char* password) {
   QPDF qpdf;
   qpdf.processMemoryFile("input", pdf.data(), pdf.size());

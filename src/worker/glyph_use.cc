@@ -20,12 +20,14 @@ void note(fz_context* ctx, fz_device* device, const fz_text* text) {
   reinterpret_cast<GlyphDevice*>(device)->use->add(ctx, *text);
 }
 
+// long: these are MuPDF's parameters.
 void fill_text(fz_context* ctx, fz_device* device, const fz_text* text, fz_matrix /*ctm*/,
                fz_colorspace* /*space*/, const float* /*color*/, float /*alpha*/,
                fz_color_params /*params*/) {
   note(ctx, device, text);
 }
 
+// long: these are MuPDF's parameters.
 void stroke_text(fz_context* ctx, fz_device* device, const fz_text* text,
                  const fz_stroke_state* /*stroke*/, fz_matrix /*ctm*/, fz_colorspace* /*space*/,
                  const float* /*color*/, float /*alpha*/, fz_color_params /*params*/) {

@@ -8,6 +8,7 @@
 #include <qpdf/QPDF.hh>
 #include <qpdf/QPDFWriter.hh>
 
+#include "worker/letter_forms.h"
 #include "worker/metadata.h"
 #include "worker/pdf_document.h"
 #include "worker/pdf_maker.h"
@@ -117,6 +118,39 @@ TEST(PdfTextTest, RoomBetweenLettersIsABlankWhereItIsMoreThanUsual) {
 
 TEST(PdfTextTest, CellsOfATableArePartedByTabs) {
   EXPECT_EQ(text_of(line_at(72, 700, "Name") + line_at(300, 700, "Place")), "Name\tPlace\n");
+}
+
+TEST(LetterFormsTest, ShapesOfLettersAreTheLettersThemselves) {
+  std::u32string letters;
+  for (const char32_t c : U"\uFEB3\uFEFC\uFEE1 \uFB58\uFB93 \uFB01\uFB04 \uFE70\u0628a") {
+    if (c != 0) append_plain(letters, c);
+  }
+  EXPECT_EQ(letters, U"\u0633\u0644\u0627\u0645 \u067E\u06AF fiffl \uFE70\u0628a");
+  std::u32string all;
+  for (char32_t c = 0xFE80; c <= 0xFEFC; ++c) append_plain(all, c);
+  for (const char32_t c : all) EXPECT_TRUE(c >= 0x621 && c <= 0x64A) << static_cast<unsigned>(c);
+}
+
+TEST(PdfTest, ManyPagesAreReadInTheirOrder) {
+  constexpr int kPages = 2'000;
+  MadePdf made;
+  std::string expected;
+  for (int i = 1; i <= kPages; ++i) {
+    made.contents.push_back(line_at(72, 700, fmt::format("Page {} of many", i)));
+    expected += fmt::format("Page {} of many\n", i);
+  }
+  const StepRun run = run_pdf(make_pdf(made));
+  ASSERT_FALSE(run.end) << run.end->message;
+  EXPECT_EQ(run.part("0.txt"), expected);
+}
+
+TEST(PdfHostileTest, PagesBeyondTheLimitAreCountedWhateverItSays) {
+  MadePdf made;
+  made.contents.assign(kPdfPagesMax + 1, "");
+  made.count = 1;
+  const StepRun run = run_pdf(make_pdf(made));
+  ASSERT_TRUE(run.end);
+  EXPECT_EQ(run.end->kind, ErrorKind::TooMany) << run.end->message;
 }
 
 TEST(PdfTextTest, ATextBeyondItsLimitIsCut) {

@@ -13,6 +13,7 @@
 #include "worker/pdf_document.h"
 #include "worker/pdf_maker.h"
 #include "worker/pdf_rewrite.h"
+#include "worker/reading_order.h"
 #include "worker/step_harness.h"
 #include "worker/steps.h"
 #include "worker/text_layout.h"
@@ -118,6 +119,27 @@ TEST(PdfTextTest, RoomBetweenLettersIsABlankWhereItIsMoreThanUsual) {
 
 TEST(PdfTextTest, CellsOfATableArePartedByTabs) {
   EXPECT_EQ(text_of(line_at(72, 700, "Name") + line_at(300, 700, "Place")), "Name\tPlace\n");
+}
+
+std::u32string in_reading_order(std::vector<PlacedLetter> line) {
+  to_reading_order(line);
+  std::u32string letters;
+  for (const PlacedLetter& placed : line) letters += placed.letter;
+  return letters;
+}
+
+TEST(ReadingOrderTest, PlacesDecideWhicheverWayLettersWereDrawn) {
+  // As seen from left to right; as read; words as read, their letters as seen.
+  EXPECT_EQ(in_reading_order({{U'ג', 1}, {U'ב', 2}, {U'א', 3}}), U"אבג");
+  EXPECT_EQ(in_reading_order({{U'א', 3}, {U'ב', 2}, {U'ג', 1}}), U"אבג");
+  EXPECT_EQ(in_reading_order({{U'ג', 5}, {U'ב', 6}, {U'א', 7}, {U' ', 4}, {U'ה', 2}, {U'ד', 3}}),
+            U"אבג דה");
+  EXPECT_EQ(in_reading_order({{U'a', 1}, {U'b', 2}}), U"ab");
+}
+
+TEST(PdfTextTest, LettersBelowOneAnotherAreALine) {
+  const std::string text = "縦\n書\nき";
+  EXPECT_EQ(run_pdf(text_pdf(lay_out(text, 1))).part("0.txt"), "縦書き\n");
 }
 
 TEST(LetterFormsTest, ShapesOfLettersAreTheLettersThemselves) {

@@ -3,29 +3,12 @@
 #include <fmt/format.h>
 #include <hb-subset.h>
 
+#include "worker/font_subset.h"
+
 namespace quern::worker {
-namespace {
-
-// A map has at most a hundred entries in one block.
-constexpr std::size_t kMapBlock = 100;
-
-std::string utf16_hex(const std::u32string& letters) {
-  std::string hex;
-  for (const char32_t c : letters) {
-    if (c < 0x10000) {
-      hex += fmt::format("{:04X}", static_cast<unsigned>(c));
-    } else {
-      const auto rest = static_cast<unsigned>(c) - 0x10000;
-      hex += fmt::format("{:04X}{:04X}", 0xD800 + (rest >> 10), 0xDC00 + (rest & 0x3FF));
-    }
-  }
-  return hex;
-}
-
-}  // namespace
 
 void EmbeddedFont::use(unsigned glyph, const std::u32string& letters) {
-  std::u32string& known = glyphs_[glyph];
+  std::u32string& known = glyphs_[glyph].letters;
   if (known.empty()) known = letters;
 }
 
@@ -35,7 +18,7 @@ void EmbeddedFont::use(unsigned glyph, const std::u32string& letters) {
 std::string EmbeddedFont::subset() const {
   hb_subset_input_t* input = ::hb_subset_input_create_or_fail();
   if (input == nullptr) return "";
-  for (const auto& [glyph, letters] : glyphs_) {
+  for (const auto& [glyph, used] : glyphs_) {
     ::hb_set_add(::hb_subset_input_glyph_set(input), glyph);
   }
   // What only shaping needs is not for viewers.
@@ -60,32 +43,10 @@ std::string EmbeddedFont::subset() const {
 
 std::string EmbeddedFont::widths() const {
   std::string list;
-  for (const auto& [glyph, letters] : glyphs_) {
+  for (const auto& [glyph, used] : glyphs_) {
     list += fmt::format("{}[{}]", glyph, font_.advance_of(glyph));
   }
   return list;
-}
-
-std::string EmbeddedFont::to_unicode() const {
-  std::string map =
-      "/CIDInit/ProcSet findresource begin 12 dict begin begincmap"
-      "/CIDSystemInfo<</Registry(Adobe)/Ordering(UCS)/Supplement 0>>def"
-      "/CMapName/Adobe-Identity-UCS def/CMapType 2 def\n"
-      "1 begincodespacerange<0000><FFFF>endcodespacerange\n";
-  std::string block;
-  std::size_t count = 0;
-  const auto end_block = [&] {
-    if (count > 0) map += fmt::format("{} beginbfchar\n{}endbfchar\n", count, block);
-    block.clear();
-    count = 0;
-  };
-  for (const auto& [glyph, letters] : glyphs_) {
-    if (letters.empty()) continue;
-    block += fmt::format("<{:04X}><{}>\n", glyph, utf16_hex(letters));
-    if (++count == kMapBlock) end_block();
-  }
-  end_block();
-  return map + "endcmap CMapName currentdict/CMap defineresource pop end end";
 }
 
 int EmbeddedFont::write(PdfFile& file) const {
@@ -103,7 +64,7 @@ int EmbeddedFont::write(PdfFile& file) const {
       "/Supplement 0>>/FontDescriptor {} 0 R/DW 1000/W[{}]{}>>",
       cff ? "CIDFontType0" : "CIDFontType2", name, descriptor, widths(),
       cff ? "" : "/CIDToGIDMap/Identity"));
-  const int map = file.add_stream("", to_unicode());
+  const int map = file.add_stream("", unicode_map(glyphs_));
   return file.add(
       fmt::format("<</Type/Font/Subtype/Type0/BaseFont/{}/Encoding/Identity-H"
                   "/DescendantFonts[{} 0 R]/ToUnicode {} 0 R>>",

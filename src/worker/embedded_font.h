@@ -1,10 +1,10 @@
 // EmbeddedFont: the glyphs of a font that a PDF uses, and the objects that carry them.
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "worker/fonts.h"
+#include "worker/glyph_use.h"
 #include "worker/pdf_file.h"
 
 namespace quern::worker {
@@ -21,10 +21,9 @@ class EmbeddedFont {
  private:
   std::string subset() const;
   std::string widths() const;
-  std::string to_unicode() const;
 
   const Font& font_;
-  std::map<unsigned, std::u32string> glyphs_;  // in order, so that the bytes are always the same
+  UsedGlyphs glyphs_;
 };
 
 }  // namespace quern::worker

@@ -185,6 +185,13 @@ TEST(WebArchiveTest, PartsInPartsEnd) {
   EXPECT_FALSE(read_web_archive(bytes + "Content-Type: text/html\n\nhello"));
 }
 
+TEST(HtmlTest, APdfCarriesOnlyTheLettersThatItUses) {
+  const std::string page = "<h1>Grüße</h1><p>Ein <b>kurzer</b> Brief, Привет, שלום";
+  const StepRun run = run_step(html_step(), "a.html", page);
+  EXPECT_LT(run.part("0.blob").size(), 20'000U);
+  EXPECT_EQ(text_in_pdf(run), "Grüße\nEin kurzer Brief, Привет, שלום\n");
+}
+
 TEST(HtmlTest, TheSameBytesGiveTheSamePartsOnAnyDay) {
   const std::string page = "<h1>A</h1>漢字 שלום<table><tr><td>x</table>";
   const StepRun first = run_step(html_step(), "a.html", page);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "worker/exif.h"
 #include "worker/mupdf_call.h"
 #include "worker/mupdf_context.h"
 #include "worker/ocr_engine.h"
@@ -112,6 +113,54 @@ TEST(ImageTest, OtherFormatsArePagesToo) {
     ASSERT_FALSE(run.end) << run.end->message;
     EXPECT_THAT(run.part("0.blob"), StartsWith("%PDF-"));
     EXPECT_TRUE(run.has("0-thumbnail.jpg"));
+  }
+}
+
+// A table of texts, as cameras write it.
+std::string exif_of(const std::vector<std::pair<int, std::string>>& texts) {
+  const auto number = [](std::size_t value, int size) {
+    std::string bytes;
+    for (int i = size - 1; i >= 0; --i) bytes += static_cast<char>(value >> (8 * i) & 0xFF);
+    return bytes;
+  };
+  std::string table = number(texts.size(), 2);
+  std::string behind;
+  const std::size_t end = 8 + 2 + texts.size() * 12 + 4;
+  for (const auto& [tag, text] : texts) {
+    table += number(static_cast<std::size_t>(tag), 2) + number(2, 2) + number(text.size() + 1, 4) +
+             number(end + behind.size(), 4);
+    behind += text + std::string(1, '\0');
+  }
+  const std::string tiff = std::string("MM\0*\0\0\0\x08", 8) + table + number(0, 4) + behind;
+  const std::string part = std::string("Exif\0\0", 6) + tiff;
+  return "\xFF\xE1" + number(part.size() + 2, 2) + part;
+}
+
+TEST(ExifTest, WhatACameraSaysIsMetadata) {
+  std::string jpeg = jpeg_from(plain_pixels(40, 30));
+  jpeg.insert(2, exif_of({{0x010E, "A house"},
+                          {0x010F, "Maker"},
+                          {0x0110, "Maker X100"},
+                          {0x0132, "2020:03:27 01:09:35"}}));
+  const StepRun run = run_step(image_step(), "a.jpg", jpeg);
+  ASSERT_FALSE(run.end) << run.end->message;
+  EXPECT_THAT(run.part("0.json"),
+              HasSubstr(R"("metadata":{"Description":"A house","Creation Date":)"
+                        R"("2020-03-27T01:09:35","Camera":"Maker X100"})"));
+}
+
+TEST(ExifTest, TablesThatLieSayNothing) {
+  const std::string whole = jpeg_from(plain_pixels(4, 3)).insert(2, exif_of({{0x010E, "A house"}}));
+  for (std::size_t size = 0; size < 80; ++size) {
+    Metadata metadata("{}");
+    add_exif(whole.substr(0, size), metadata);
+  }
+  std::string lies = exif_of({{0x010E, std::string(100, 'x')}, {0x8769, "far away"}});
+  for (std::size_t i = 10; i < lies.size(); ++i) {
+    std::string changed = lies;
+    changed[i] = '\xFF';
+    Metadata metadata("{}");
+    add_exif("\xFF\xD8" + changed, metadata);
   }
 }
 

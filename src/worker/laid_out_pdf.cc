@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "worker/cpu_alarm.h"
+#include "worker/glyph_use.h"
 #include "worker/mupdf_call.h"
 #include "worker/mupdf_context.h"
 
@@ -24,6 +25,7 @@ struct Writing {
   fz_buffer* contents = nullptr;
   pdf_obj* added = nullptr;
   fz_cookie cookie{};
+  GlyphUse* use = nullptr;
 };
 
 void drop_page(fz_context* ctx, Writing& writing) {
@@ -49,6 +51,7 @@ int write_page(fz_context* ctx, fz_document* document, int number, Writing& writ
     ::fz_close_device(ctx, writing.device);
     ::fz_drop_device(ctx, writing.device);
     writing.device = nullptr;
+    writing.use->add(ctx, writing.page, &writing.cookie);
     writing.added = ::pdf_add_page(ctx, writing.pdf, box, 0, writing.resources, writing.contents);
     ::pdf_insert_page(ctx, writing.pdf, -1, writing.added);
   });
@@ -82,13 +85,16 @@ int save(fz_context* ctx, pdf_document* pdf, std::string& bytes) {
 
 std::optional<Failure> laid_out_pdf(const PdfDocument& document, int pages_max, LaidOut& laid_out) {
   fz_context* const ctx = mupdf_context();
+  GlyphUse use;
   Writing writing;
+  writing.use = &use;
   int code = mupdf_call(ctx, [&] { writing.pdf = ::pdf_create_document(ctx); });
   laid_out.pages = std::min(document.pages(), pages_max);
   laid_out.was_cut = document.pages() > pages_max;
   for (int i = 0; i < laid_out.pages && code == FZ_ERROR_NONE && writing.cookie.abort == 0; ++i) {
     code = write_page(ctx, document.get(), i, writing);
   }
+  if (code == FZ_ERROR_NONE) use.shrink_fonts(ctx, writing.pdf);
   if (code == FZ_ERROR_NONE) code = save(ctx, writing.pdf, laid_out.pdf);
   ::pdf_drop_document(ctx, writing.pdf);
   if (writing.cookie.abort != 0) return Failure{ErrorKind::Timeout, "a page takes too long"};

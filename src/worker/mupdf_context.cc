@@ -2,6 +2,7 @@
 
 #include <mupdf/fitz.h>
 
+#include <initializer_list>
 #include <new>
 
 // In the library, but in no header of it.

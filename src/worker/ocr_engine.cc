@@ -1,6 +1,5 @@
 #include "worker/ocr_engine.h"
 
-#include <omp.h>
 #include <tesseract/baseapi.h>
 #include <tesseract/ocrclass.h>
 #include <time.h>
@@ -8,6 +7,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
+
+// Of OpenMP's library; its header is the compiler's own.
+extern "C" void omp_set_max_active_levels(int levels);
 
 namespace quern::worker {
 namespace {

@@ -31,6 +31,7 @@ constexpr float kDpiMin = 70;
 // Pages that are read badly may lie on their side or upside down.
 constexpr float kBadConfidence = 50;
 constexpr std::size_t kFewWords = 3;
+constexpr int kUnknownLetter = 0xFFFD;
 // A page with fewer letters than this, most of which is a picture, is a scan.
 constexpr int kFewLetters = 100;
 constexpr float kMostOfPage = 0.5F;
@@ -59,6 +60,15 @@ float dpi_of(const fz_stext_block& block) {
   return 72 * std::sqrt(pixels / std::max(area_of(block.bbox), 1.0F));
 }
 
+// Those that somebody can read: fonts may hide what their glyphs stand for.
+int letters_in(const fz_stext_line& line) {
+  int letters = 0;
+  for (const fz_stext_char* c = line.first_char; c != nullptr; c = c->next) {
+    letters += c->c > ' ' && c->c != kUnknownLetter ? 1 : 0;
+  }
+  return letters;
+}
+
 Marks marks_in(const fz_stext_page& text, fz_rect bounds) {
   Marks marks;
   const float whole = std::max(area_of(bounds), 1.0F);
@@ -70,10 +80,9 @@ Marks marks_in(const fz_stext_page& text, fz_rect bounds) {
       continue;
     }
     for (const fz_stext_line* line = block->u.t.first_line; line != nullptr; line = line->next) {
-      marks.lines.push_back(line->bbox);
-      for (const fz_stext_char* c = line->first_char; c != nullptr; c = c->next) {
-        marks.letters += c->c > ' ' ? 1 : 0;
-      }
+      const int letters = letters_in(*line);
+      marks.letters += letters;
+      if (letters > 0) marks.lines.push_back(line->bbox);
     }
   }
   return marks;

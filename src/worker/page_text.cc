@@ -15,6 +15,9 @@ constexpr float kDoubledLine = 0.25F;
 constexpr float kSameBaseline = 0.3F;
 constexpr float kSameRow = 0.7F;
 constexpr float kRoom = 2.5F;
+constexpr float kStackedDown = 1.8F;
+constexpr std::size_t kStackedMax = 3;  // letters and the marks behind them
+constexpr char32_t kFirstEastAsian = 0x2E80;
 constexpr std::size_t kSameTextMax = 64;
 // Of what lies on top; the rest goes to the end.
 constexpr std::size_t kAddedLinesMax = 2'000;
@@ -114,6 +117,7 @@ class Reading {
 
   // What stands between two lines.
   void part(const TextLine& before, const TextLine& line) {
+    if (is_stacked(before, line)) return;
     if (is_same_row(before, line, kSameBaseline) && line.begin.x > before.end.x) {
       append('\t');
     } else if (before.letters.back() == kSoftHyphen && goes_on(line.letters[0])) {
@@ -128,6 +132,17 @@ class Reading {
         append('\n');
       }
     }
+  }
+
+  // Letters of East Asia below one another: a line from top to bottom.
+  static bool is_stacked(const TextLine& before, const TextLine& line) {
+    const auto is_tall = [](const TextLine& l) {
+      return l.letters.size() <= kStackedMax && l.letters[0] >= kFirstEastAsian;
+    };
+    const float size = std::max(line.size, before.size);
+    const float down = line.begin.y - before.begin.y;
+    return is_tall(before) && is_tall(line) && down > 0 && down < kStackedDown * size &&
+           std::abs(line.begin.x - before.begin.x) < kSameRow * size;
   }
 
   static bool is_cut_word(const std::u32string& letters) {

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "worker/member_name.h"
 #include "worker/metadata.h"
+#include "worker/pdf_attachments.h"
 #include "worker/pdf_open.h"
 #include "worker/pdf_rewrite.h"
 #include "worker/thumbnail.h"
@@ -71,9 +73,35 @@ class PdfRun {
     write_blob();
     if (!thumbnail.empty()) out_.part("0-thumbnail.jpg", thumbnail);
     out_.part("0.txt", text);
+    next_ = 1;
     if (!damaged_.empty()) tell_damaged();
+    return write_attachments();
+  }
+
+  // Children of their own, which go their own ways.
+  StepEnd write_attachments() {
+    const std::uint64_t max = context_.limits.members;
+    const PdfAttachments files(*document_, max);
+    for (std::size_t i = 0; i < files.size(); ++i, ++next_) {
+      if (i == max) {
+        return Failure{ErrorKind::TooMany, fmt::format("it carries more than {} files", max)};
+      }
+      // Before each, so that what fails below does not take the one before with it.
+      out_.part("progress", fmt::format("{:.4f}", double(i) / double(files.size())));
+      const std::string plain = plain_name(files.name(i));
+      const std::string name = plain.empty() ? fmt::format("attachment-{}", i + 1) : plain;
+      const std::string path = context_.task.filename + "/" + name;
+      const ChildFields child{path, "application/octet-stream", context_.task.want_ocr};
+      out_.part(part_name(".json"), child_json(context_.task, child));
+      out_.begin(part_name(".blob"));
+      const auto failed = files.write(i, context_.limits, out_);
+      out_.end();
+      if (failed) out_.part(part_name(".error"), failure_json(*failed));
+    }
     return std::nullopt;
   }
+
+  std::string part_name(const char* what) const { return std::to_string(next_) + what; }
 
   // Only what takes for ever ends it; a page that cannot be read is told of at the end.
   StepEnd read(int number, std::string& text, std::string* thumbnail) {
@@ -107,11 +135,13 @@ class PdfRun {
 
   // An error beside the document, so that nobody takes it for whole.
   void tell_damaged() {
-    out_.part("1.json", child_of(context_.task, metadata_));
-    out_.part("1.error", failure_json({first_damage_->kind,
-                                       fmt::format("{} of {} pages cannot be read, the first is {}",
-                                                   damaged_.size(), document_->pages(),
-                                                   first_damage_->message)}));
+    out_.part(part_name(".json"), child_of(context_.task, metadata_));
+    out_.part(
+        part_name(".error"),
+        failure_json({first_damage_->kind,
+                      fmt::format("{} of {} pages cannot be read, the first is {}", damaged_.size(),
+                                  document_->pages(), first_damage_->message)}));
+    ++next_;
   }
 
   // Its own bytes where they are good and nothing is gained by another order.
@@ -159,7 +189,8 @@ class PdfRun {
       if (auto failed = write_page(*splitter, i, bytes)) return failed;
       out_.part("progress", fmt::format("{:.4f}", double(i + 1) / pages));
     }
-    return std::nullopt;
+    next_ = pages;
+    return write_attachments();
   }
 
   StepEnd write_page(PdfSplitter& splitter, int number, std::uint64_t& bytes) {
@@ -198,6 +229,7 @@ class PdfRun {
   std::uint64_t characters_ = 0;
   std::vector<int> damaged_;
   StepEnd first_damage_;
+  int next_ = 0;  // child
 };
 
 }  // namespace

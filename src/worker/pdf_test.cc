@@ -8,10 +8,12 @@
 #include <qpdf/QPDF.hh>
 #include <qpdf/QPDFWriter.hh>
 
+#include "worker/letter_forms.h"
 #include "worker/metadata.h"
 #include "worker/pdf_document.h"
 #include "worker/pdf_maker.h"
 #include "worker/pdf_rewrite.h"
+#include "worker/reading_order.h"
 #include "worker/step_harness.h"
 #include "worker/steps.h"
 #include "worker/text_layout.h"
@@ -119,6 +121,60 @@ TEST(PdfTextTest, CellsOfATableArePartedByTabs) {
   EXPECT_EQ(text_of(line_at(72, 700, "Name") + line_at(300, 700, "Place")), "Name\tPlace\n");
 }
 
+std::u32string in_reading_order(std::vector<PlacedLetter> line) {
+  to_reading_order(line);
+  std::u32string letters;
+  for (const PlacedLetter& placed : line) letters += placed.letter;
+  return letters;
+}
+
+TEST(ReadingOrderTest, PlacesDecideWhicheverWayLettersWereDrawn) {
+  // As seen from left to right; as read; words as read, their letters as seen.
+  EXPECT_EQ(in_reading_order({{U'ג', 1}, {U'ב', 2}, {U'א', 3}}), U"אבג");
+  EXPECT_EQ(in_reading_order({{U'א', 3}, {U'ב', 2}, {U'ג', 1}}), U"אבג");
+  EXPECT_EQ(in_reading_order({{U'ג', 5}, {U'ב', 6}, {U'א', 7}, {U' ', 4}, {U'ה', 2}, {U'ד', 3}}),
+            U"אבג דה");
+  EXPECT_EQ(in_reading_order({{U'a', 1}, {U'b', 2}}), U"ab");
+}
+
+TEST(PdfTextTest, LettersBelowOneAnotherAreALine) {
+  const std::string text = "縦\n書\nき";
+  EXPECT_EQ(run_pdf(text_pdf(lay_out(text, 1))).part("0.txt"), "縦書き\n");
+}
+
+TEST(LetterFormsTest, ShapesOfLettersAreTheLettersThemselves) {
+  std::u32string letters;
+  for (const char32_t c : U"\uFEB3\uFEFC\uFEE1 \uFB58\uFB93 \uFB01\uFB04 \uFE70\u0628a") {
+    if (c != 0) append_plain(letters, c);
+  }
+  EXPECT_EQ(letters, U"\u0633\u0644\u0627\u0645 \u067E\u06AF fiffl \uFE70\u0628a");
+  std::u32string all;
+  for (char32_t c = 0xFE80; c <= 0xFEFC; ++c) append_plain(all, c);
+  for (const char32_t c : all) EXPECT_TRUE(c >= 0x621 && c <= 0x64A) << static_cast<unsigned>(c);
+}
+
+TEST(PdfTest, ManyPagesAreReadInTheirOrder) {
+  constexpr int kPages = 2'000;
+  MadePdf made;
+  std::string expected;
+  for (int i = 1; i <= kPages; ++i) {
+    made.contents.push_back(line_at(72, 700, fmt::format("Page {} of many", i)));
+    expected += fmt::format("Page {} of many\n", i);
+  }
+  const StepRun run = run_pdf(make_pdf(made));
+  ASSERT_FALSE(run.end) << run.end->message;
+  EXPECT_EQ(run.part("0.txt"), expected);
+}
+
+TEST(PdfHostileTest, PagesBeyondTheLimitAreCountedWhateverItSays) {
+  MadePdf made;
+  made.contents.assign(kPdfPagesMax + 1, "");
+  made.count = 1;
+  const StepRun run = run_pdf(make_pdf(made));
+  ASSERT_TRUE(run.end);
+  EXPECT_EQ(run.end->kind, ErrorKind::TooMany) << run.end->message;
+}
+
 TEST(PdfTextTest, ATextBeyondItsLimitIsCut) {
   Limits limits;
   limits.text_characters = 7;
@@ -138,6 +194,68 @@ TEST(PdfSplitTest, EachPageIsADocumentWithItsNumber) {
   const StepRun second = run_pdf(run.part("1.blob"));
   EXPECT_EQ(second.part("0.txt"), "Two\n");
   EXPECT_EQ(run.parts.back().first, "progress");
+}
+
+// With one file that is packed, and one that is pinned to the page.
+std::string pdf_with_files(const std::string& file) {
+  std::string pdf = make_pdf({{line_at(72, 700, "See the files")}});
+  QPDF qpdf;
+  qpdf.processMemoryFile("input", pdf.data(), pdf.size());
+  const auto specification = [&](const std::string& name, const std::string& bytes) {
+    QPDFObjectHandle stream = QPDFObjectHandle::newStream(&qpdf, bytes);
+    QPDFObjectHandle files = QPDFObjectHandle::newDictionary();
+    files.replaceKey("/F", stream);
+    QPDFObjectHandle made = QPDFObjectHandle::parse("<</Type/Filespec>>");
+    made.replaceKey("/F", QPDFObjectHandle::newUnicodeString(name));
+    made.replaceKey("/EF", files);
+    return qpdf.makeIndirectObject(made);
+  };
+  QPDFObjectHandle names = QPDFObjectHandle::parse("<</EmbeddedFiles<</Names[(a)]>>>>");
+  names.getKey("/EmbeddedFiles").getKey("/Names").appendItem(specification("../a.txt", file));
+  qpdf.getRoot().replaceKey("/Names", names);
+  QPDFObjectHandle note =
+      QPDFObjectHandle::parse("<</Type/Annot/Subtype/FileAttachment/Rect[0 0 9 9]>>");
+  note.replaceKey("/FS", specification("", "pinned"));
+  QPDFObjectHandle notes = QPDFObjectHandle::newArray();
+  notes.appendItem(note);
+  QPDFObjectHandle page = qpdf.getAllPages().at(0);
+  page.replaceKey("/Annots", notes);
+  QPDFWriter writer(qpdf);
+  Pl_Buffer out("output");
+  writer.setOutputPipeline(&out);
+  writer.setDeterministicID(true);
+  writer.write();
+  const auto buffer = out.getBufferSharedPointer();
+  return {reinterpret_cast<const char*>(buffer->getBuffer()), buffer->getSize()};
+}
+
+TEST(PdfAttachmentTest, FilesThatAPdfCarriesAreChildren) {
+  for (const bool split : {false, true}) {
+    StepTask task;
+    task.filename = "a.pdf";
+    task.want_split_by_page = split;
+    const StepRun run = run_task(pdf_step(), task, pdf_with_files("attached"));
+    ASSERT_FALSE(run.end) << run.end->message;
+    EXPECT_THAT(run.part("0.txt"), StartsWith("See the files\n"));
+    EXPECT_THAT(run.part("1.json"), HasSubstr(R"("filename":"a.pdf/a.txt")"));
+    EXPECT_EQ(run.part("1.blob"), "attached");
+    EXPECT_THAT(run.part("2.json"), HasSubstr(R"("filename":"a.pdf/attachment-2")"));
+    EXPECT_EQ(run.part("2.blob"), "pinned");
+  }
+}
+
+TEST(PdfAttachmentTest, AFileThatExpandsBeyondReasonIsAnErrorOfItsOwn) {
+  Limits limits;
+  limits.ratio = 10;
+  limits.ratio_from_bytes = 100'000;
+  const StepRun run = run_pdf(pdf_with_files(std::string(1'000'000, '\0')), limits);
+  ASSERT_FALSE(run.end);
+  EXPECT_THAT(run.part("1.error"), HasSubstr(R"("kind":"ratio")"));
+  EXPECT_EQ(run.part("2.blob"), "pinned");
+  limits.members = 1;
+  const StepRun many = run_pdf(pdf_with_files("attached"), limits);
+  ASSERT_TRUE(many.end);
+  EXPECT_EQ(many.end->kind, ErrorKind::TooMany);
 }
 
 std::string encrypted(const std::string& pdf, const char* password) {

@@ -87,6 +87,9 @@ Direction direction_of(const Letters& line) {
 
 void to_reading_order(Letters& line) {
   if (!stands_as_seen(line)) return;
+  // Words may have been placed in another order than their letters.
+  std::stable_sort(line.begin(), line.end(),
+                   [](const PlacedLetter& a, const PlacedLetter& b) { return a.x < b.x; });
   if (direction_of(line) == Direction::Right) {
     reverse_runs(line, [](Direction d) { return d == Direction::Left; });
     return;

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "worker/exif.h"
 #include "worker/image_pdf.h"
 #include "worker/input_bytes.h"
 #include "worker/ocr_engine.h"
@@ -44,6 +45,9 @@ StepEnd run(StepContext& context) {
   if (auto failed = add_words(task, laid_out)) return failed;
   // One document, whatever its pages.
   context.task.want_split_by_page = false;
+  Metadata metadata(task.metadata);
+  add_exif(input.view(), metadata);
+  context.task.metadata = metadata.json();
   return run_pdf(context, {laid_out.pdf, true, context.task.want_ocr});
 }
 

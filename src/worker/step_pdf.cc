@@ -35,7 +35,7 @@ StepEnd run(StepContext& context) {
 }  // namespace
 
 Step pdf_step() {
-  return {"Pdf", version, warm, run, 1};
+  return {"Pdf", version, warm, run, 4};
 }
 
 }  // namespace quern::worker

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "worker/letter_forms.h"
 #include "worker/reading_order.h"
 
 namespace quern::worker {
@@ -71,7 +72,7 @@ TextLine text_line(const fz_stext_line& source) {
   line.begin = letters.front()->origin;
   line.end = letters.back()->origin;
   to_reading_order(placed);
-  for (const PlacedLetter& letter : placed) line.letters += letter.letter;
+  for (const PlacedLetter& letter : placed) append_plain(line.letters, letter.letter);
   while (!line.letters.empty() && line.letters.back() == ' ') line.letters.pop_back();
   return line;
 }

@@ -101,7 +101,7 @@ class CorpusTest : public ::testing::Test {
 inline std::string folded(std::string_view text) {
   std::string result;
   for (const char c : text) {
-    const bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    const bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
     if (blank && (result.empty() || result.back() == ' ')) continue;
     result += blank ? ' ' : c;
   }

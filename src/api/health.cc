@@ -7,6 +7,7 @@
 #include "api/await.h"
 #include "api/service.h"
 #include "io/file.h"
+#include "model/steps.h"
 #include "net/event.h"
 
 namespace quern::api {
@@ -79,7 +80,14 @@ net::Task<Result<>> health(PartsPtr parts, Call call) {
   // A handler is its user's: it is named, and Quern works all the same.
   const std::map<std::string, std::string> handlers = parts->handler_trouble();
   for (const auto& [handler, problem] : handlers) named["handler " + handler] = problem;
-  const char* status = !healthy ? "red" : handlers.empty() ? "ok" : "degraded";
+  // Converters work in a box that this machine does not let be whole.
+  bool boxed = true;
+  for (const auto& [step, stats] : parts->pipeline.stats()) {
+    if (stats.box_lacks.empty()) continue;
+    named[fmt::format("box of {}", model::to_string(step))] = "it lacks " + stats.box_lacks;
+    boxed = false;
+  }
+  const char* status = !healthy ? "red" : handlers.empty() && boxed ? "ok" : "degraded";
   const json::object answer{{"status", status}, {"parts", std::move(named)}};
   co_return co_await call.exchange.respond(
       net::json_response(healthy ? 200 : 503, json::serialize(answer)));

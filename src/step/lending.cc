@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::int64_t kServedMs = 60'000;  // a worker that asked so lately is expected back
 constexpr int kChecksPerIdle = 10;
+constexpr std::string_view kFullBox = "full";
 
 std::int64_t ms_since(net::Instant then) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(net::in_ms(0) - then).count();
@@ -200,6 +201,7 @@ std::vector<LentPtr> Pipeline::Core::take(const PollOrder& order) {
 net::Task<std::vector<LentPtr>> Pipeline::Core::lend(net::Exchange& exchange, PollOrder order) {
   const net::Instant deadline = net::in_ms(options_.poll_hold_ms);
   polled_[order.step] = net::in_ms(0);
+  if (!order.box.empty()) stats_[order.step].box_lacks = order.box == kFullBox ? "" : order.box;
   while (true) {
     std::vector<LentPtr> taken = stopping_ ? std::vector<LentPtr>() : take(order);
     if (!taken.empty()) co_return taken;

@@ -56,6 +56,7 @@ struct StepStats {
   std::int64_t failed = 0;
   std::int64_t longest_wait_ms = 0;  // of the job that has waited longest for this step
   std::int64_t busy_ms = 0;          // of workers, since the start
+  std::string box_lacks;             // what a worker said last of its box, where it is not full
 };
 
 // What others are told. On the loop.
@@ -70,6 +71,7 @@ struct PollOrder {
   std::size_t tasks = 1;
   std::string worker;
   std::string version;
+  std::string box;  // "full", what is missing of it, or "" where the worker does not say
   std::string base_url;
 };
 

@@ -307,6 +307,7 @@ net::Task<Result<>> serve_poll(Pipeline& pipeline, net::Exchange& exchange,
   order.tasks = std::max<std::size_t>(number_of(target, "tasks", 1, kTasksPerPollMax), 1);
   order.worker = text_of(target, "worker");
   order.version = text_of(target, "version");
+  order.box = text_of(target, "box");
   order.base_url = base_url(exchange.request().headers.find("Host"));
   const std::size_t inline_max = number_of(target, "inline", 0, blob::kInlineBytesMax);
   const std::vector<LentPtr> lents = co_await pipeline.lend(exchange, std::move(order));

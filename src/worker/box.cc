@@ -154,6 +154,16 @@ net::Task<Result<>> Box::await_ready() {
   }
 }
 
+std::string Box::lacks() const {
+  constexpr std::string_view kMissing = R"("missing":[)";
+  const std::size_t at = confinement_.find(kMissing);
+  if (at == std::string::npos) return "all of it";
+  std::string text = confinement_.substr(at + kMissing.size());
+  text.resize(std::min(text.rfind(']'), text.size()));
+  std::erase(text, '"');
+  return text;
+}
+
 // Three lines, then its confinement; zygote.cc writes them.
 Result<> Box::get_to_know(std::string_view text) {
   std::vector<std::string> lines;

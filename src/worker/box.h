@@ -79,6 +79,8 @@ class Box {
   bool is_gone() const { return gone_; }
   // What the zygote says of its confinement, as JSON.
   const std::string& confinement() const { return confinement_; }
+  // What is missing of it on this machine, for people; "" where nothing is.
+  std::string lacks() const;
   const StepAbout& about() const { return about_; }
   pid_t zygote_pid() const { return process_.pid(); }
 

@@ -81,7 +81,8 @@ TEST_F(BrokerTest, WhatAStepMakesIsSentWithItsCostAndItsEnd) {
 TEST_F(BrokerTest, APollSaysHowManyTasksWhoAsksAndWhichVersion) {
   start();
   server_.run_until([this] { return !server_.polls.empty(); });
-  EXPECT_EQ(server_.polls.at(0), "/steps/Hostile?tasks=4&inline=16384&worker=test&version=0");
+  EXPECT_EQ(server_.polls.at(0),
+            "/steps/Hostile?tasks=4&inline=16384&worker=test&version=0&box=full");
 }
 
 TEST_F(BrokerTest, InputsComeInlineByPathOrByAddress) {

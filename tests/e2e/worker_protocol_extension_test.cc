@@ -115,6 +115,19 @@ TEST_P(WorkerExtensionTest, ATypedFailureEndsTheTaskWithItsKind) {
   EXPECT_EQ(texts(added.job).size(), 1U);
 }
 
+TEST_P(WorkerExtensionTest, ABoxThatIsNotWholeIsNamedByTheHealth) {
+  serve();
+  EXPECT_EQ(field(get_json("/healthz"), "status"), "ok");
+  WorkerPeer peer = worker();
+  EXPECT_EQ(peer.poll("Text", "box=mounts:%20Operation%20not%20permitted").status, 204);
+  const boost::json::object health = get_json("/healthz");
+  EXPECT_EQ(field(health, "status"), "degraded");
+  EXPECT_EQ(field(health.at("parts").as_object(), "box of Text"),
+            "it lacks mounts: Operation not permitted");
+  EXPECT_EQ(peer.poll("Text", "box=full").status, 204);
+  EXPECT_EQ(field(get_json("/healthz"), "status"), "ok");
+}
+
 TEST_P(WorkerExtensionTest, DetectGetsManyFilesAndSaysTheirTypes) {
   serve({{"QUERN_STEPS", "Detect=0"}});  // the server's own would be quicker
   const std::int64_t job = add_many({"a", "b", "c"}, "application/octet-stream");

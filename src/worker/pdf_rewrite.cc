@@ -1,11 +1,7 @@
 #include "worker/pdf_rewrite.h"
 
-#include <qpdf/Pl_Buffer.hh>
-#include <qpdf/QPDF.hh>
-#include <qpdf/QPDFPageDocumentHelper.hh>
-#include <qpdf/QPDFWriter.hh>
-
 #include "worker/qpdf_call.h"
+#include "worker/qpdf_headers.h"
 
 namespace quern::worker {
 

@@ -4,15 +4,13 @@
 #include <time.h>
 
 #include <cstdlib>
-#include <qpdf/Pl_Buffer.hh>
-#include <qpdf/QPDF.hh>
-#include <qpdf/QPDFWriter.hh>
 
 #include "worker/letter_forms.h"
 #include "worker/metadata.h"
 #include "worker/pdf_document.h"
 #include "worker/pdf_maker.h"
 #include "worker/pdf_rewrite.h"
+#include "worker/qpdf_headers.h"
 #include "worker/reading_order.h"
 #include "worker/step_harness.h"
 #include "worker/steps.h"
@@ -413,8 +411,8 @@ TEST(PdfTest, TheSameBytesGiveTheSamePartsOnAnyDay) {
     const StepRun first = run_task(pdf_step(), task, broken);
     ::setenv("TZ", "Asia/Tokyo", 1);
     ::tzset();
-    const timespec while_{1, 100'000'000};
-    ::nanosleep(&while_, nullptr);
+    const timespec pause{1, 100'000'000};
+    ::nanosleep(&pause, nullptr);
     const StepRun second = run_task(pdf_step(), task, broken);
     ::unsetenv("TZ");
     EXPECT_EQ(first.parts, second.parts);

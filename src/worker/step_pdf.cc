@@ -1,11 +1,10 @@
 // Pdf: a PDF becomes a document, or one for each of its pages.
 #include <mupdf/fitz/version.h>
 
-#include <qpdf/QPDF.hh>
-
 #include "worker/input_bytes.h"
 #include "worker/pdf_rewrite.h"
 #include "worker/pdf_run.h"
+#include "worker/qpdf_headers.h"
 #include "worker/steps.h"
 #include "worker/text_layout.h"
 #include "worker/text_pdf.h"

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <qpdf/QPDF.hh>
-#include <qpdf/QPDFPageDocumentHelper.hh>
-
 #include "worker/qpdf_call.h"
+#include "worker/qpdf_headers.h"
 
 namespace quern::worker {
 namespace {

@@ -1,6 +1,9 @@
 #include "worker/mime_walk.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdio>
 
 #include "base/utf8.h"
 #include "worker/mail_children.h"

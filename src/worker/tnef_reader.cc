@@ -22,19 +22,16 @@ constexpr std::size_t kChecksumBytes = 2;
 constexpr std::size_t kPropertiesMax = 100'000;
 constexpr std::size_t kObjectIdBytes = 16;  // before what an object holds
 
-enum Attribute : std::uint32_t {
-  kFrom = 0x00008000,
-  kSubject = 0x00018004,
-  kMessageId = 0x00018009,
-  kBody = 0x0002800C,
-  kAttachData = 0x0006800F,
-  kAttachTitle = 0x00018010,
-  kAttachBegin = 0x00069002,
-  kProperties = 0x00069003,
-  kRecipients = 0x00069004,
-  kAttachProperties = 0x00069005,
-  kCodepage = 0x00069007,
-};
+// Attributes that say something to a reader.
+constexpr std::uint32_t kSubject = 0x00018004;
+constexpr std::uint32_t kBody = 0x0002800C;
+constexpr std::uint32_t kAttachData = 0x0006800F;
+constexpr std::uint32_t kAttachTitle = 0x00018010;
+constexpr std::uint32_t kAttachBegin = 0x00069002;
+constexpr std::uint32_t kProperties = 0x00069003;
+constexpr std::uint32_t kRecipients = 0x00069004;
+constexpr std::uint32_t kAttachProperties = 0x00069005;
+constexpr std::uint32_t kCodepage = 0x00069007;
 
 using Kept = std::shared_ptr<const std::string>;
 
@@ -202,8 +199,6 @@ class TnefReader {
         break;
       case kBody:
         body_ = value;
-        break;
-      case kMessageId:
         break;
       case kProperties:
         return PropertyReader(value).read(message_);

@@ -20,16 +20,15 @@ constexpr unsigned kText = 2;  // a type of value
 constexpr std::size_t kEntryBytes = 12;
 constexpr unsigned kEntriesMax = 1'000;
 
-enum Tag : unsigned {
-  kDescription = 0x010E,
-  kMake = 0x010F,
-  kModel = 0x0110,
-  kSoftware = 0x0131,
-  kDate = 0x0132,
-  kArtist = 0x013B,
-  kExifPlace = 0x8769,
-  kDateTaken = 0x9003,
-};
+// Of entries in a table.
+constexpr unsigned kDescription = 0x010E;
+constexpr unsigned kMake = 0x010F;
+constexpr unsigned kModel = 0x0110;
+constexpr unsigned kSoftware = 0x0131;
+constexpr unsigned kDate = 0x0132;
+constexpr unsigned kArtist = 0x013B;
+constexpr unsigned kExifPlace = 0x8769;
+constexpr unsigned kDateTaken = 0x9003;
 
 // Numbers of either order in bytes that may be cut anywhere: what is not there is 0.
 class Reader {

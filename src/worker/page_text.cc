@@ -12,6 +12,7 @@ namespace {
 
 // In parts of the size of a letter.
 constexpr float kDoubledLine = 0.25F;
+constexpr float kDoubledLetter = 0.1F;
 constexpr float kSameBaseline = 0.3F;
 constexpr float kSameRow = 0.7F;
 constexpr float kRoom = 2.5F;
@@ -98,8 +99,9 @@ class Reading {
 
  private:
   void take(const TextLine& line) {
-    if (last_ != nullptr) part(*last_, line);
-    for (const char32_t c : line.letters) {
+    const bool twice = last_ != nullptr && begins_twice(*last_, line);
+    if (last_ != nullptr && !twice) part(*last_, line);
+    for (const char32_t c : std::u32string_view(line.letters).substr(twice ? 1 : 0)) {
       if (result_.characters >= characters_max_) {
         result_.was_cut = true;
         return;
@@ -132,6 +134,12 @@ class Reading {
         append('\n');
       }
     }
+  }
+
+  // A bold letter whose second drawing MuPDF takes for the beginning of a line.
+  static bool begins_twice(const TextLine& before, const TextLine& line) {
+    return before.letters.back() == line.letters[0] &&
+           distance(before.end, line.begin) < kDoubledLetter * line.size;
   }
 
   // Letters of East Asia below one another: a line from top to bottom.

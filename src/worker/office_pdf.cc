@@ -9,6 +9,7 @@ namespace {
 
 // The information and the trailer lie near the end, and are never compressed.
 constexpr std::size_t kTailBytes = 64 * 1024;
+constexpr std::size_t kDateBytesMax = 64;
 
 bool is_hex(char c) {
   return std::isxdigit(static_cast<unsigned char>(c)) != 0;
@@ -19,17 +20,14 @@ void clear_run(std::string& pdf, std::size_t at, Keep keep) {
   for (; at < pdf.size() && keep(pdf[at]); ++at) pdf[at] = '0';
 }
 
-// "/CreationDate(D:20260102030405Z')": the digits.
+// "/CreationDate(D:20260102030405Z')" becomes blanks.
 void clear_date(std::string& pdf, std::size_t from, std::string_view key) {
   const std::size_t at = pdf.find(key, from);
   if (at == std::string::npos) return;
-  const std::size_t digits = at + key.size();
-  // A year, a month and a day that there are.
-  constexpr std::string_view kFirst = "19700101000000";
-  for (std::size_t i = 0; i < kFirst.size() && digits + i < pdf.size(); ++i) {
-    if (std::isdigit(static_cast<unsigned char>(pdf[digits + i])) == 0) break;
-    pdf[digits + i] = kFirst[i];
-  }
+  const std::size_t end = pdf.find(')', at);
+  if (end == std::string::npos || end - at > kDateBytesMax) return;
+  std::fill(pdf.begin() + static_cast<std::ptrdiff_t>(at),
+            pdf.begin() + static_cast<std::ptrdiff_t>(end) + 1, ' ');
 }
 
 }  // namespace

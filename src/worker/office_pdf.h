@@ -6,7 +6,7 @@
 
 namespace quern::worker {
 
-// In place: dates, the identifier and the checksum become zeros of the same length.
+// In place: dates become blanks, the identifier and the checksum zeros, all of the same length.
 void forget_when_made(std::string& pdf);
 
 }  // namespace quern::worker

@@ -62,7 +62,12 @@ std::string notes_of(fz_context* ctx, fz_page* page) {
          note = ::pdf_next_annot(ctx, note), ++seen) {
       if (::pdf_annot_type(ctx, note) == PDF_ANNOT_FREE_TEXT) continue;  // drawn with the page
       const std::string_view text = ::pdf_annot_contents(ctx, note);
-      if (!text.empty()) notes.append("\n").append(text.substr(0, kNotesBytesMax));
+      if (text.empty()) continue;
+      const char* author =
+          ::pdf_annot_has_author(ctx, note) != 0 ? ::pdf_annot_author(ctx, note) : "";
+      notes.append("\n").append(std::string_view(author).substr(0, kAboutBytesMax));
+      if (*author != '\0') notes += ": ";
+      notes += text.substr(0, kNotesBytesMax);
     }
   });
   return notes;

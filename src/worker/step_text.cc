@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "model/steps.h"
 #include "worker/charset.h"
 #include "worker/steps.h"
 #include "worker/text_decode.h"
@@ -29,6 +30,11 @@ void warm() {
   warm_thumbnails(text_pdf(lay_out(letters, 1)));
 }
 
+bool is_xml(const StepTask& task) {
+  const std::string_view type = task.detected_type.empty() ? task.content_type : task.detected_type;
+  return model::canonical_type(type).ends_with("xml");
+}
+
 StepEnd run(StepContext& context) {
   const StepInput& input = context.inputs.at(0);
   const std::uint64_t characters = context.limits.text_characters;
@@ -44,7 +50,7 @@ StepEnd run(StepContext& context) {
   }
   const std::string pdf = text_pdf(layout);
   // The page shows the source; who searches means what it says.
-  if (begins_as_xml(decoded.text)) {
+  if (is_xml(context.task) || begins_as_xml(decoded.text)) {
     std::string said = xml_text(decoded.text);
     if (said.find_first_not_of(" \t\n") != std::string::npos) decoded.text = std::move(said);
   }

@@ -14,7 +14,7 @@ ctest = ctest --test-dir build/$(1) --output-on-failure --no-tests=error -j $(JO
 cpp_files = find src tests bench examples -name '*.h' -o -name '*.cc'
 
 # What the sanitizers look at. A test is named like its program, so these select both.
-asan_tests = -L '^(unit|conformance)$$'
+asan_tests = -L '^(unit|conformance)$$' -E '^worker_test$$'
 tsan_tests = -L '^(unit|conformance)$$' -R '(^|_)(store|queue|net|conformance)(_|$$)'
 
 export UBSAN_OPTIONS := print_stacktrace=1:halt_on_error=1
@@ -23,7 +23,7 @@ export TSAN_OPTIONS := halt_on_error=1:second_deadlock_stack=1
 # g++ 12's ThreadSanitizer cannot start where the kernel scatters addresses more widely than it expects.
 no_aslr = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: build test sanitize sanitize-asan sanitize-tsan lint demo demo-work bench bench-smoke corpus soak format clean help setup
+.PHONY: build test sanitize sanitize-asan sanitize-worker sanitize-tsan lint demo demo-work bench bench-smoke corpus soak format clean help setup
 
 build: build/release/build.ninja  ## (default) build everything, release
 	$(call ninja,release)
@@ -33,13 +33,18 @@ test: build  ## build once, run every suite
 
 sanitize: sanitize-asan sanitize-tsan  ## unit and conformance suites under ASan+UBSan; store, queue, net under TSan
 
-# A box limits the memory that a process may map, of which the sanitizer needs terabytes: what runs in a box is left
-# out here. The steps themselves are all run, in the test's own process.
-sanitize-asan: export GTEST_FILTER := -BoxTest.*:BrokerTest.*:*ProgramTest.*:OfficeTest.*:*CorpusTest.*
 sanitize-asan: build/asan/build.ninja
 	$(call refresh,asan)
 	scripts/test_targets build/asan $(asan_tests) | xargs -r $(call ninja,asan)
 	$(call ctest,asan) $(asan_tests)
+
+# By itself, since converters take as long to build as all the rest. A box limits the memory that a process may map, of
+# which the sanitizer needs terabytes: what runs in a box is left out. The steps are run in the test's own process.
+sanitize-worker: build/asan/build.ninja  ## the converters under ASan+UBSan
+	$(call refresh,asan)
+	$(call ninja,asan) worker_test
+	build/asan/bin/worker_test --gtest_brief=1 \
+	  --gtest_filter='-BoxTest.*:BrokerTest.*:*ProgramTest.*:OfficeTest.*:*CorpusTest.*'
 
 sanitize-tsan: build/tsan/build.ninja
 	$(call refresh,tsan)

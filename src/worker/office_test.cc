@@ -4,10 +4,12 @@
 
 #include "support/program.h"
 #include "support/temp_folder.h"
+#include "worker/archive_maker.h"
 #include "worker/box.h"
 #include "worker/flat_sheet.h"
 #include "worker/office.h"
 #include "worker/office_pdf.h"
+#include "worker/ole_maker.h"
 #include "worker/scratch_file.h"
 #include "worker/scripted_server.h"
 
@@ -80,11 +82,14 @@ class OfficeTest : public ::testing::Test {
 
   std::pair<RunEnd, std::string> run(const std::string& filename, const std::string& bytes,
                                      std::int64_t job = 1) {
-    const io::Descriptor input = *make_memory_file(bytes);
+    return run_file(filename, *make_memory_file(bytes), bytes.size(), job);
+  }
+  std::pair<RunEnd, std::string> run_file(const std::string& filename, const io::Descriptor& input,
+                                          std::uint64_t bytes, std::int64_t job = 1) {
     BoxTask task;
     task.json = R"({"filename":")" + filename + R"(","metadata":{}})";
     task.inputs = {input.get()};
-    task.input_bytes = bytes.size();
+    task.input_bytes = bytes;
     task.boundary = "BOUNDARY";
     task.job = job;
     auto run = box_->run(task);
@@ -128,14 +133,64 @@ TEST_F(OfficeTest, BytesThatAreNoDocumentAreRefusedBeforeAnOfficeSeesThem) {
   EXPECT_TRUE(pdf_of("letter.rtf", kRtf).starts_with("%PDF-")) << "the next one is fine";
 }
 
-TEST_F(OfficeTest, ATableBeyondTheLimitIsCutAndTheNoteSaysSo) {
+TEST_F(OfficeTest, ADocumentThatAPasswordLocksIsEncrypted) {
+  OleMaker locked;
+  locked.stream("EncryptionInfo", std::string(600, 'i'));
+  locked.stream("EncryptedPackage", std::string(5'000, 'x'));
+  const auto [end, body] = run("secret.docx", locked.bytes());
+  ASSERT_TRUE(end.failure.has_value());
+  EXPECT_EQ(end.failure->kind, ErrorKind::Encrypted);
+  EXPECT_EQ(end.failure->message, "it needs a password");
+}
+
+std::string docx(const std::string& text, const std::string& macro) {
+  constexpr char kTypes[] =
+      R"(<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">)"
+      R"(<Default Extension="rels" ContentType="application/)"
+      R"(vnd.openxmlformats-package.relationships+xml"/>)"
+      R"(<Default Extension="bin" ContentType="application/vnd.ms-office.vbaProject"/>)"
+      R"(<Override PartName="/word/document.xml" ContentType="application/)"
+      R"(vnd.ms-word.document.macroEnabled.main+xml"/>)"
+      "</Types>";
+  constexpr char kLinks[] =
+      R"(<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">)"
+      R"(<Relationship Id="r" Type="http://schemas.openxmlformats.org/officeDocument/2006/)"
+      R"(relationships/officeDocument" Target="word/document.xml"/>)"
+      "</Relationships>";
+  ArchiveMaker zip("zip", "none");
+  zip.add("[Content_Types].xml", kTypes).add("_rels/.rels", kLinks);
+  zip.add("word/document.xml",
+          R"(<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">)"
+          "<w:body><w:p><w:r><w:t>" +
+              text + "</w:t></w:r></w:p></w:body></w:document>");
+  if (!macro.empty()) zip.add("word/vbaProject.bin", macro);
+  return zip.finish();
+}
+
+TEST_F(OfficeTest, ADocumentWithAMacroIsThePagesWithoutIt) {
+  OleMaker macro;
+  macro.stream("PROJECT", "Module=AutoOpen");
+  const std::string with = pdf_of("letter.docm", docx("a letter", macro.bytes()));
+  ASSERT_TRUE(with.starts_with("%PDF-")) << with;
+  EXPECT_EQ(with, pdf_of("letter.docm", docx("a letter", ""))) << "it changes nothing";
+}
+
+TEST_F(OfficeTest, NamesOfSheetsAreMetadata) {
+  const auto [end, body] = run("sheet.fods", flat_sheet("a,b\n", ',').xml);
+  EXPECT_THAT(body, HasSubstr(R"("Sheets":"Table")"));
+}
+
+TEST_F(OfficeTest, AGigabyteOfTableIsCutAndTheNoteSaysSo) {
   std::string table;
-  while (table.size() < (5 << 20)) table += "one,two,three,four,five,six,seven,eight,nine,ten\n";
-  const auto [end, body] = run("huge.csv", table);
+  while (table.size() < (3 << 20)) table += "one,two,three,four,five,six,seven,eight,nine,ten\n";
+  const support::TempFolder folder;
+  const io::Descriptor file = *make_unnamed_file(folder.path().string());
+  CHECK_OK(write_at(file, 0, table));
+  CHECK_OK(set_size(file, 1ULL << 30));
+  const auto [end, body] = run_file("huge.csv", file, 1ULL << 30);
   EXPECT_FALSE(end.failure.has_value()) << end.failure->message;
-  EXPECT_THAT(end.note, HasSubstr("the table is cut after"));
-  std::printf("%lld ms, %lld KiB, %zu bytes\n", static_cast<long long>(end.cost.wall_ms),
-              static_cast<long long>(end.cost.peak_kib), body.size());
+  EXPECT_THAT(end.note, HasSubstr("the table is cut after 20"));
+  EXPECT_LT(end.cost.peak_kib, 1 << 20);
 }
 
 }  // namespace

@@ -219,6 +219,11 @@ TEST_P(BlobS3Test, WhileItIsAwayPutsFailAndAfterwardsTheyWork) {
 }
 
 TEST_P(BlobS3OnlyTest, A100MegabyteBlobNeedsLittleMemory) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr std::int64_t kPeakKbMax = 90 * 1024;  // what was freed is kept for a while
+#else
+  constexpr std::int64_t kPeakKbMax = 32 * 1024;
+#endif
   constexpr std::int64_t kBytes = 100'000'000;
   const std::string piece = bytes_of(1'000'000, 1);
   put_and_hold(1, bytes_of(2 * kS3PartBytes, 2));  // what is needed once is there
@@ -242,7 +247,7 @@ TEST_P(BlobS3OnlyTest, A100MegabyteBlobNeedsLittleMemory) {
   }
   EXPECT_EQ(reader.offset(), kBytes);
   peak_kb = std::max(peak_kb, support::rss_anon_kb(getpid()) - before_kb);
-  EXPECT_LT(peak_kb, 32 * 1024);
+  EXPECT_LT(peak_kb, kPeakKbMax);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, BlobS3Test,

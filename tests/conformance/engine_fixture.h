@@ -16,7 +16,7 @@
 
 namespace quern::queue {
 
-inline constexpr std::chrono::seconds kPatience{30};
+inline constexpr std::chrono::seconds kPatience{120};
 
 // Waits for a condition that other threads bring about.
 template <class Condition>

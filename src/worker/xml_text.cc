@@ -71,17 +71,27 @@ class Reader {
  private:
   void skip_mark() {
     constexpr std::string_view kData = "<![CDATA[";
+    constexpr std::string_view kNote = "<!--";
     const std::string_view rest = xml_.substr(at_);
     if (rest.starts_with(kData)) {
-      const std::size_t end = std::min(rest.find("]]>"), rest.size());
-      text_ += rest.substr(kData.size(), end - std::min(end, kData.size()));
-      at_ += std::min(end + 3, rest.size());
+      take_until(kData, "]]>");
       return;
     }
-    const std::string_view close = rest.starts_with("<!--") ? "-->" : ">";
-    const std::size_t end = rest.find(close);
-    at_ = end == std::string_view::npos ? xml_.size() : at_ + end + close.size();
+    if (rest.starts_with(kNote)) {
+      take_until(kNote, "-->");
+      return;
+    }
+    const std::size_t end = rest.find('>');
+    at_ = end == std::string_view::npos ? xml_.size() : at_ + end + 1;
     text_ += ' ';
+  }
+
+  // What stands between the two, as it is.
+  void take_until(std::string_view open, std::string_view close) {
+    const std::string_view rest = xml_.substr(at_ + open.size());
+    const std::size_t end = std::min(rest.find(close), rest.size());
+    text_ += rest.substr(0, end);
+    at_ = std::min(at_ + open.size() + end + close.size(), xml_.size());
   }
 
   void take_reference() {
@@ -103,7 +113,8 @@ class Reader {
 
 bool begins_as_xml(std::string_view text) {
   const std::size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
-  return text.substr(begin).starts_with("<?xml");
+  const std::string_view rest = text.substr(begin);
+  return rest.starts_with("<?xml") || rest.starts_with("<!DOCTYPE ");
 }
 
 std::string xml_text(std::string_view xml) {

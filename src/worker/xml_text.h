@@ -9,9 +9,8 @@ namespace quern::worker {
 // Whether it begins as XML does.
 bool begins_as_xml(std::string_view text);
 
-// Tags, comments and instructions become blanks; references become what they stand for; CDATA
-// stays. Nothing is fetched, and no entity of the document's own is expanded. Pure; valid UTF-8
-// stays so.
+// Tags and instructions become blanks, references what they stand for; comments and CDATA stay.
+// Nothing is fetched, and no entity of the document's own is expanded. Pure; valid UTF-8 stays so.
 std::string xml_text(std::string_view xml);
 
 }  // namespace quern::worker

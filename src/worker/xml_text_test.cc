@@ -7,7 +7,7 @@ namespace {
 
 TEST(XmlTextTest, MarksGoAndWhatTheyHoldStays) {
   EXPECT_EQ(xml_text("<?xml version='1.0'?><a b='c'>one<!-- not > this --><i>two</i></a>"),
-            "  one  two  ");
+            "  one not > this  two  ");
   EXPECT_EQ(xml_text("<a><![CDATA[x < y & z]]></a>"), " x < y & z ");
 }
 
@@ -18,7 +18,7 @@ TEST(XmlTextTest, ReferencesBecomeWhatTheyStandForAndOthersStay) {
 
 TEST(XmlTextTest, WhatNeverEndsEnds) {
   EXPECT_EQ(xml_text("a<b"), "a ");
-  EXPECT_EQ(xml_text("a<!-- b"), "a ");
+  EXPECT_EQ(xml_text("a<!-- b"), "a b");
   EXPECT_EQ(xml_text("a<![CDATA[b"), "ab");
   EXPECT_EQ(xml_text(""), "");
 }
@@ -26,6 +26,7 @@ TEST(XmlTextTest, WhatNeverEndsEnds) {
 TEST(XmlTextTest, OnlyWhatSaysSoIsXml) {
   EXPECT_TRUE(begins_as_xml("<?xml version='1.0'?>"));
   EXPECT_TRUE(begins_as_xml("\n <?xml?>"));
+  EXPECT_TRUE(begins_as_xml("<!DOCTYPE article>"));
   EXPECT_FALSE(begins_as_xml("see <?xml?>"));
   EXPECT_FALSE(begins_as_xml(""));
 }

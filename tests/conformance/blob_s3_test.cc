@@ -220,7 +220,8 @@ TEST_P(BlobS3Test, WhileItIsAwayPutsFailAndAfterwardsTheyWork) {
 
 TEST_P(BlobS3OnlyTest, A100MegabyteBlobNeedsLittleMemory) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr std::int64_t kPeakKbMax = 90 * 1024;  // what was freed is kept for a while
+  // The sanitizer keeps 256 MiB of what was freed.
+  constexpr std::int64_t kPeakKbMax = 400 * 1024;
 #else
   constexpr std::int64_t kPeakKbMax = 32 * 1024;
 #endif

@@ -45,6 +45,10 @@ foreach(source ${worker_boxes})
   add_dependencies(quern-steps quern-box-${family})
 endforeach()
 
+# Its clock must be found by libraries that are loaded later.
+target_link_options(quern-box-office PRIVATE LINKER:--export-dynamic-symbol=localtime_r
+  LINKER:--export-dynamic-symbol=gmtime_r)
+
 # The same program with steps that misbehave, for the tests of the box and the broker.
 quern_worker_program(quern_hostile_steps hostile_steps.cc)
 

@@ -253,7 +253,15 @@ net::Task<> Run::watch(std::shared_ptr<Run> self) {
 
 void Run::look() {
   absorb();
-  if (ended_ || pid_ == 0) return;
+  if (ended_) return;
+  if (pid_ == 0) {
+    // A kept child that never gets ready would hold up its task for ever.
+    const auto waited = std::chrono::steady_clock::now() - began_;
+    if (waited > std::chrono::milliseconds(box_->options_.start_ms)) {
+      kill({ErrorKind::Timeout, "its box did not get ready"});
+    }
+    return;
+  }
   const auto usage = read_child_usage(pid_);
   if (!usage) return;
   Sighting sighting{std::chrono::steady_clock::now()};

@@ -56,6 +56,7 @@ class BoxTest : public ::testing::Test {
     options.step = step;
     options.limits = limits;
     options.look_ms = 20;
+    options.start_ms = start_ms_;
     auto box = loop_.run_until(Box::start(loop_, options));
     ASSERT_TRUE(box.ok()) << box.error().message();
     box_ = *std::move(box);
@@ -92,6 +93,7 @@ class BoxTest : public ::testing::Test {
 
   net::Loop loop_;
   std::int64_t job_ = 0;
+  std::int64_t start_ms_ = BoxOptions{}.start_ms;
   io::Descriptor input_;
   std::unique_ptr<Box> box_;
 };
@@ -301,6 +303,12 @@ TEST_F(BoxTest, AKeptChildThatDiesOrHangsIsReplaced) {
   ASSERT_TRUE(refused.end.failure.has_value());
   EXPECT_EQ(refused.end.failure->kind, ErrorKind::Encrypted);
   EXPECT_EQ(run("e").output, "task 3, 1 in the folder\n") << "its own word is no reason to go";
+}
+
+TEST_F(BoxTest, AKeptChildThatNeverGetsReadyIsNotWaitedForForEver) {
+  start_ms_ = 1'000;
+  start(small_limits(), "Unready");
+  expect_failure(run("a"), ErrorKind::Timeout);
 }
 
 TEST_F(BoxTest, NoEscapeSucceeds) {

@@ -259,6 +259,13 @@ std::string version() {
 
 void warm() {}
 
+// Its child never gets to its first task.
+Step unready_step() {
+  Step step{"Unready", version, warm, run_counting, 1};
+  step.begin = [] { ::pause(); };
+  return step;
+}
+
 Step counting_step() {
   Step step{"Counting", version, warm, run_counting, 1};
   step.begin = begin_kept;
@@ -272,8 +279,9 @@ int main(int argc, char** argv) {
   using namespace quern::worker;
   const Step steps[] = {{"Hostile", version, warm, run_hostile, 4},
                         {"Guess", version, warm, run_guess, 64},
-                        counting_step()};
+                        counting_step(),
+                        unready_step()};
   if (argc == 3) return box_main(argc, argv, steps);
-  constexpr StepPlace kHere[] = {{"Hostile", ""}, {"Guess", ""}, {"Counting", ""}};
+  constexpr StepPlace kHere[] = {{"Hostile", ""}, {"Guess", ""}, {"Counting", ""}, {"Unready", ""}};
   return worker_main(argc, argv, kHere);
 }

@@ -175,6 +175,15 @@ TEST_F(OfficeTest, ADocumentWithAMacroIsThePagesWithoutIt) {
   EXPECT_EQ(with, pdf_of("letter.docm", docx("a letter", ""))) << "it changes nothing";
 }
 
+TEST_F(OfficeTest, ADocumentThatShowsTheTimeOfDayShowsTheSameOnEveryDay) {
+  constexpr char kNow[] =
+      R"({\rtf1\ansi Printed {\field{\*\fldinst TIME \\@ "HH:mm:ss"}{\fldrslt x}}\par})";
+  const std::string first = pdf_of("now.rtf", kNow, 1);
+  ASSERT_TRUE(first.starts_with("%PDF-")) << first;
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // another second on the clock
+  EXPECT_EQ(pdf_of("now.rtf", kNow, 2), first);
+}
+
 TEST_F(OfficeTest, NamesOfSheetsAreMetadata) {
   const auto [end, body] = run("sheet.fods", flat_sheet("a,b\n", ',').xml);
   EXPECT_THAT(body, HasSubstr(R"("Sheets":"Table")"));

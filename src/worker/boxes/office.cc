@@ -10,13 +10,13 @@ namespace {
 
 using Convert = struct tm* (*)(const time_t*, struct tm*);
 
-const time_t started = ::time(nullptr);
+const time_t kStarted = ::time(nullptr);
 
 // Documents show the date of today where they are told to, and pages would differ from day to day:
 // whatever is not before our start is shown as the first day of all.
 struct tm* convert(const char* name, const time_t* when, struct tm* result) {
   const auto real = reinterpret_cast<Convert>(::dlsym(RTLD_NEXT, name));
-  const time_t shown = *when >= started - 1 ? 0 : *when;
+  const time_t shown = *when >= kStarted - 1 ? 0 : *when;
   return real(&shown, result);
 }
 

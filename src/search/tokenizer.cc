@@ -43,7 +43,7 @@ int emit_words(WordCutter& cutter, std::string_view text, void* context, Emit em
   return SQLITE_OK;
 }
 
-// The parameters are SQLite's.
+// long: the parameters are those of SQLite.
 int tokenize(Fts5Tokenizer* tokenizer, void* context, int flags, const char* text, int size,
              Emit emit) {
   const std::string_view bytes(text,

@@ -47,9 +47,9 @@ Packed pack_text(std::string_view text) {
   Packed packed{.text_bytes = text.size()};
   if (text.size() >= kCompressBytesMin) {
     packed.bytes.resize(ZSTD_compressBound(text.size()));
-    const std::size_t size = ZSTD_compressCCtx(context.get(), packed.bytes.data(),
-                                               packed.bytes.size(), text.data(), text.size(),
-                                               kCompression);
+    const std::size_t size =
+        ZSTD_compressCCtx(context.get(), packed.bytes.data(), packed.bytes.size(), text.data(),
+                          text.size(), kCompression);
     if (ZSTD_isError(size) == 0 && size < text.size()) {
       packed.bytes.resize(size);
       return packed;

@@ -13,7 +13,7 @@ Errc kind_of(int code) {
   switch (code & 0xFF) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-    case SQLITE_ERROR:     // of a statement of ours: the file is not as we wrote it
+    case SQLITE_ERROR:  // of a statement of ours: the file is not as we wrote it
     case SQLITE_MISMATCH:
     case SQLITE_FORMAT:
       return Errc::Corrupt;
@@ -49,8 +49,12 @@ std::string uri_of(const std::filesystem::path& path, std::string_view options) 
 
 }  // namespace
 
-void CloseDatabase::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
-void FinalizeStatement::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+void CloseDatabase::operator()(sqlite3* database) const {
+  sqlite3_close_v2(database);
+}
+void FinalizeStatement::operator()(sqlite3_stmt* statement) const {
+  sqlite3_finalize(statement);
+}
 
 Error sqlite_error(sqlite3* database, std::string_view doing) {
   const int code = sqlite3_errcode(database);
@@ -80,7 +84,9 @@ Statement& Statement::bind_null(int at) {
   return *this;
 }
 
-void Statement::reset() { sqlite3_reset(statement_.get()); }
+void Statement::reset() {
+  sqlite3_reset(statement_.get());
+}
 
 Result<bool> Statement::step() {
   const int code = sqlite3_step(statement_.get());
@@ -103,9 +109,9 @@ std::int64_t Statement::number(int column) const {
 std::string_view Statement::bytes(int column) const {
   const void* data = sqlite3_column_blob(statement_.get(), column);
   const int size = sqlite3_column_bytes(statement_.get(), column);
-  return data == nullptr ? std::string_view()
-                         : std::string_view(static_cast<const char*>(data),
-                                            static_cast<std::size_t>(size));
+  return data == nullptr
+             ? std::string_view()
+             : std::string_view(static_cast<const char*>(data), static_cast<std::size_t>(size));
 }
 
 Result<SqliteFile> SqliteFile::open(const std::filesystem::path& path, Mode mode) {

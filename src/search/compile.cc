@@ -1,9 +1,9 @@
 // From the tree of a query to matchers: where each word's rows come from.
 #include <algorithm>
 
-#include "search/row_matcher.h"
 #include "search/pack_finish.h"
 #include "search/pack_search.h"
+#include "search/row_matcher.h"
 
 namespace quern::search {
 namespace {
@@ -148,8 +148,8 @@ class Compiler {
 }  // namespace
 
 Result<std::unique_ptr<RowMatcher>> make_matcher(const Node& words, const Frequencies& frequencies,
-                                              const Ranking& ranking, Connection& connection,
-                                              std::uint32_t documents) {
+                                                 const Ranking& ranking, Connection& connection,
+                                                 std::uint32_t documents) {
   return Compiler(frequencies, ranking, connection, documents).matcher(words);
 }
 

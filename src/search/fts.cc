@@ -62,6 +62,7 @@ struct Passing {
   Emit emit;
 };
 
+// long: the parameters are those of SQLite.
 int pass(void* context, int flags, const char* token, int size, int begin, int end) {
   const auto& passing = *static_cast<Passing*>(context);
   if ((flags & FTS5_TOKEN_COLOCATED) == 0) {
@@ -86,6 +87,7 @@ void delete_counting(Fts5Tokenizer* tokenizer) {
   mine->counting->inner.xDelete(mine->inner);
 }
 
+// long: the parameters are those of SQLite.
 int tokenize_counting(Fts5Tokenizer* tokenizer, void* context, int flags, const char* text,
                       int size, Emit emit) {
   const auto& mine = *reinterpret_cast<CountingTokenizer*>(tokenizer);

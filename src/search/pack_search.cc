@@ -99,7 +99,8 @@ Result<> Search::take(std::uint32_t row) {
     TRY_ASSIGN(const std::optional<double> score, matcher_->verify(row, connection_));
     if (!score) return {};
   }
-  const double score = by_day_ ? double{pack_.columns.day[row - 1]} : matcher_->score(row);
+  const double score =
+      by_day_ ? static_cast<double>(pack_.columns.day[row - 1]) : matcher_->score(row);
   collector_.take(row, score);
   return {};
 }

@@ -63,7 +63,7 @@ Result<> add_path(const std::string& path, const Pack::State& pack, Connection& 
 }  // namespace
 
 Result<RowFilters> RowFilters::make(const Pack::State& pack, const Question& question,
-                              Connection& connection) {
+                                    Connection& connection) {
   const Query& query = *question.query;
   RowFilters filters(pack, question.mask);
   filters.filtered_ = !query.types.empty() || !query.dates.empty() || !query.paths.empty() ||
@@ -102,7 +102,7 @@ void RowFilters::set_dates(const Filter<DateRange>& dates) {
 }
 
 Result<> RowFilters::set_paths(const Filter<std::string>& paths, const Pack::State& pack,
-                            Connection& connection) {
+                               Connection& connection) {
   some_paths_ = !paths.any.empty();
   for (const std::string& path : paths.any) {
     TRY(add_path(fold_path(path), pack, connection, paths_));

@@ -16,7 +16,7 @@ using RowRange = std::pair<std::uint32_t, std::uint32_t>;
 class RowFilters {
  public:
   static Result<RowFilters> make(const Pack::State& pack, const Question& question,
-                              Connection& connection);
+                                 Connection& connection);
 
   bool accepts(std::uint32_t row) const;
   // Where rows can lie at all, in order and apart from each other.

@@ -189,11 +189,12 @@ class Or final : public RowMatcher {
 }  // namespace
 
 std::unique_ptr<RowMatcher> make_leaf(std::unique_ptr<Source> source, double rarity,
-                                   const Ranking& ranking) {
+                                      const Ranking& ranking) {
   return std::make_unique<Leaf>(std::move(source), rarity, ranking);
 }
 
-std::unique_ptr<RowMatcher> make_and(RowMatchers children, RowMatchers nots, std::uint32_t documents) {
+std::unique_ptr<RowMatcher> make_and(RowMatchers children, RowMatchers nots,
+                                     std::uint32_t documents) {
   if (children.size() == 1 && nots.empty()) return std::move(children.front());
   return std::make_unique<And>(std::move(children), std::move(nots), documents);
 }

@@ -38,15 +38,15 @@ class RowMatcher {
 
 // `ranking` outlives it.
 Result<std::unique_ptr<RowMatcher>> make_matcher(const Node& words, const Frequencies& frequencies,
-                                              const Ranking& ranking, Connection& connection,
-                                              std::uint32_t documents);
+                                                 const Ranking& ranking, Connection& connection,
+                                                 std::uint32_t documents);
 
 std::unique_ptr<RowMatcher> make_leaf(std::unique_ptr<Source> source, double rarity,
-                                   const Ranking& ranking);
+                                      const Ranking& ranking);
 // `nots` must not match. Without children it is all rows but those.
 std::unique_ptr<RowMatcher> make_and(std::vector<std::unique_ptr<RowMatcher>> children,
-                                  std::vector<std::unique_ptr<RowMatcher>> nots,
-                                  std::uint32_t documents);
+                                     std::vector<std::unique_ptr<RowMatcher>> nots,
+                                     std::uint32_t documents);
 std::unique_ptr<RowMatcher> make_or(std::vector<std::unique_ptr<RowMatcher>> children);
 
 }  // namespace quern::search

@@ -335,4 +335,9 @@ std::string_view WordCutter::stem(std::string_view folded) {
   return is_plain(folded) ? state_->stemmer.stem(folded) : folded;
 }
 
+WordCutter& thread_cutter() {
+  static thread_local WordCutter cutter;
+  return cutter;
+}
+
 }  // namespace quern::search

@@ -55,7 +55,7 @@ Item simplified_not(Item item) {
 }  // namespace
 
 Item TermMaker::make(const Text& text) {
-  static thread_local WordCutter cutter;
+  WordCutter& cutter = thread_cutter();
   Item item;
   Cut found = cut(cutter, text.text);
   if (found.tokens.empty()) return item;

@@ -26,6 +26,12 @@ void collect_words(std::vector<Node>& to, const Node& node, WordCutter& cutter) 
   for (const Node& child : node.children) collect_words(to, child, cutter);
 }
 
+std::size_t count_terms(const Node& node) {
+  std::size_t terms = node.tokens.empty() ? 0 : 1;
+  for (const Node& child : node.children) terms += count_terms(child);
+  return terms;
+}
+
 void collect_tokens(std::vector<std::string>& to, const Node& node) {
   for (const std::string& token : node.tokens) {
     if (std::ranges::find(to, token) == to.end()) to.push_back(token);
@@ -37,20 +43,22 @@ void collect_tokens(std::vector<std::string>& to, const Node& node) {
 
 std::optional<Query> relaxed(const Query& query) {
   if (!query.words) return std::nullopt;
-  static thread_local WordCutter cutter;
   Node any;
   any.kind = Node::Kind::Or;
-  collect_words(any.children, *query.words, cutter);
-  if (any.children.size() < 2 || any == *query.words) return std::nullopt;
-  Query out = query;
-  // What must not be there still must not.
+  collect_words(any.children, *query.words, thread_cutter());
   Node all;
   all.kind = Node::Kind::And;
-  all.children.push_back(any);
-  if (query.words->kind == Node::Kind::And) {
-    std::ranges::copy_if(query.words->children, std::back_inserter(all.children),
-                         [](const Node& child) { return child.kind == Node::Kind::Not; });
+  std::size_t terms = kQueryTermsMax;
+  for (const Node& child : query.words->children) {
+    // What must not be there still must not.
+    if (query.words->kind != Node::Kind::And || child.kind != Node::Kind::Not) continue;
+    terms -= std::min(terms, count_terms(child));
+    all.children.push_back(child);
   }
+  any.children.resize(std::min(any.children.size(), terms));
+  if (any.children.size() < 2) return std::nullopt;
+  all.children.insert(all.children.begin(), any);
+  Query out = query;
   out.words = all.children.size() > 1 ? std::move(all) : std::move(any);
   if (*out.words == *query.words) return std::nullopt;
   return out;

@@ -3,6 +3,7 @@
 #include <libstemmer.h>
 #include <unicode/utf8.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -14,9 +15,9 @@ namespace {
 
 using Kind = Letter::Kind;
 
-// What an ASCII character is folded to; 0: it is a gap.
-constexpr std::array<char, 128> kAscii = [] {
-  std::array<char, 128> table = {};
+// What an ASCII character is folded to; 0: it is a gap, or beyond ASCII.
+constexpr std::array<char, 256> kAscii = [] {
+  std::array<char, 256> table = {};
   for (char c = '0'; c <= '9'; ++c) table[static_cast<std::size_t>(c)] = c;
   for (char c = 'a'; c <= 'z'; ++c) {
     table[static_cast<std::size_t>(c)] = c;
@@ -39,18 +40,18 @@ class Stemmer {
   // A folded word of ASCII letters; the answer is good until the next call.
   std::string_view stem(std::string_view word) {
     if (word.size() < kBytesMin || word.size() > kBytesMax) return word;
-    Entry key;
-    std::memcpy(key.word.data(), word.data(), word.size());
-    const std::uint64_t mixed = (key.word[0] * 0x9e3779b97f4a7c15U) ^
-                                (key.word[1] * 0xc2b2ae3d27d4eb4fU) ^
-                                (key.word[2] * 0x165667b19e3779f9U);
+    std::array<std::uint64_t, 3> key = {};
+    std::memcpy(key.data(), word.data(), word.size());
+    const std::uint64_t mixed = (key[0] * 0x9e3779b97f4a7c15U) ^ (key[1] * 0xc2b2ae3d27d4eb4fU) ^
+                                (key[2] * 0x165667b19e3779f9U);
     if (entries_.empty()) entries_.resize(kEntries);
     Entry& entry = entries_[(mixed ^ (mixed >> 29)) * 0xbf58476d1ce4e5b9U >> kShift];
-    if (entry.word != key.word) {
-      fill(key, word);
-      entry = key;
+    // Not memcmp: this is where the time goes.
+    if (((entry.word[0] ^ key[0]) | (entry.word[1] ^ key[1]) | (entry.word[2] ^ key[2])) != 0) {
+      entry.word = key;
+      fill(entry, word);
     }
-    return {entry.stem.data(), entry.bytes};
+    return entry.bytes == 0 ? word : std::string_view(entry.stem.data(), entry.bytes);
   }
 
  private:
@@ -61,7 +62,7 @@ class Stemmer {
   struct Entry {
     std::array<std::uint64_t, 3> word = {};  // its bytes, then zeros
     std::array<char, kBytesMax> stem = {};
-    std::uint8_t bytes = 0;
+    std::uint8_t bytes = 0;  // none: it is its own stem
   };
 
   void fill(Entry& entry, std::string_view word) {
@@ -69,11 +70,12 @@ class Stemmer {
         sb_stemmer_stem(stemmer_.get(), reinterpret_cast<const sb_symbol*>(word.data()),
                         static_cast<int>(word.size()));
     const int length = stem == nullptr ? 0 : sb_stemmer_length(stemmer_.get());
+    entry.bytes = 0;
     // A stem is never longer, but it is not for us to trust that.
-    std::string_view found = word;
-    if (length > 0 && length <= static_cast<int>(kBytesMax)) {
-      found = {reinterpret_cast<const char*>(stem), static_cast<std::size_t>(length)};
-    }
+    if (length <= 0 || length > static_cast<int>(kBytesMax)) return;
+    const std::string_view found(reinterpret_cast<const char*>(stem),
+                                 static_cast<std::size_t>(length));
+    if (found == word) return;
     entry.bytes = static_cast<std::uint8_t>(found.size());
     std::memcpy(entry.stem.data(), found.data(), found.size());
   }
@@ -129,6 +131,7 @@ struct WordCutter::State {
   void append(char32_t character);
   bool letter_at(std::size_t place);
   bool take_wide(std::size_t& end);
+  void take_plain();
   void take_word(Token& token);
   bool begin_wide(Token& token);
   bool take_unit(Unit& unit);
@@ -182,42 +185,52 @@ bool WordCutter::State::take_wide(std::size_t& end) {
   return true;
 }
 
+// The letters and digits of ASCII that come next: mostly the whole word.
+void WordCutter::State::take_plain() {
+  const std::size_t first = at;
+  char lowest = 'z';
+  char folded = 0;
+  for (; at < text.size() && (folded = kAscii[static_cast<unsigned char>(text[at])]) != 0; ++at) {
+    if (bytes < word.size()) word[bytes++] = folded;
+    lowest = std::min(lowest, folded);
+  }
+  if (at == first) return;
+  full = full || bytes == word.size();
+  plain = plain && !is_digit(lowest);
+  in_letter = !is_digit(text[at - 1]);
+  last_at = bytes - 1;
+  last = static_cast<unsigned char>(word[last_at]);
+}
+
 // At a letter or digit: the whole word.
 void WordCutter::State::take_word(Token& token) {
   const std::size_t begin = at;
-  std::size_t end = at;
   bytes = 0;
   full = in_letter = false;
   plain = true;
+  take_plain();
+  std::size_t end = at;
   while (at < text.size()) {
     const auto byte = static_cast<unsigned char>(text[at]);
     if (byte >= 0x80) {
       if (!take_wide(end)) break;
-      continue;
-    }
-    const char folded = kAscii[byte];
-    if (folded == 0) {
-      if (byte != '\'' || !in_letter || !letter_at(at + 1)) break;
+    } else if (byte == '\'' && in_letter && letter_at(at + 1)) {
       ++at;
-      continue;
-    }
-    in_letter = !is_digit(folded);
-    plain = plain && in_letter;
-    if (bytes < word.size() && !full) {
-      last_at = bytes;
-      last = static_cast<unsigned char>(folded);
-      word[bytes++] = folded;
+    } else if (kAscii[byte] != 0 && !full) {
+      take_plain();
+      end = at;
+    } else if (kAscii[byte] != 0) {
+      end = ++at;
     } else {
-      full = true;
+      break;
     }
-    end = ++at;
   }
   token = {{word.data(), bytes}, begin, end, Token::Kind::Word};
   // A word of letters with accents has a stem once they are gone.
   if (!plain) plain = is_plain(token.text);
   if (!plain) return;
   const std::string_view stem = stemmer.stem(token.text);
-  if (stem == token.text) return;
+  if (stem.data() == token.text.data()) return;
   pending = stem;
   whole = token;
 }
@@ -333,6 +346,11 @@ bool WordCutter::next(Token& token) {
 
 std::string_view WordCutter::stem(std::string_view folded) {
   return is_plain(folded) ? state_->stemmer.stem(folded) : folded;
+}
+
+WordCutter& thread_cutter() {
+  static thread_local WordCutter cutter;
+  return cutter;
 }
 
 }  // namespace quern::search

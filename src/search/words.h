@@ -65,6 +65,10 @@ class WordCutter {
   std::unique_ptr<State> state_;
 };
 
+// The one of this thread, for who cuts now and then: its caches are warm. What was begun with it
+// ends where the next one begins.
+WordCutter& thread_cutter();
+
 // Makes the tokenizer "quern" known to a connection. What it indexes is as above; the text of a
 // MATCH is taken as tokens with blanks between them, as search/query.h wrote them. False where
 // SQLite has no FTS5.

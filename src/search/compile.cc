@@ -133,7 +133,7 @@ class Compiler {
       sources.push_back(std::move(source));
     }
     if (sources.empty()) return matched(tokens, field, LastToken::Beginning);
-    return make_any_source(std::move(sources), documents_);
+    return make_any_source(std::move(sources), Whole::No, documents_);
   }
 
   const Frequencies& frequencies_;

@@ -243,6 +243,7 @@ Result<Answer> Search::answer() {
     answer.total = std::max(answer.total, matcher_->rows_min());
     answer.exact = matcher_->rows_min() == matcher_->rows_max();
   }
+  if (matcher_ != nullptr && matcher_->partial()) answer.exact = false;
   if (answer.found.size() > limit()) answer.found.resize(limit());
   return answer;
 }

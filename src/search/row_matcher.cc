@@ -10,6 +10,9 @@ using RowMatchers = std::vector<std::unique_ptr<RowMatcher>>;
 bool any_unsure(const RowMatchers& all) {
   return std::ranges::any_of(all, [](const auto& one) { return one->unsure(); });
 }
+bool any_partial(const RowMatchers& all) {
+  return std::ranges::any_of(all, [](const auto& one) { return one->partial(); });
+}
 bool any_damaged(const RowMatchers& all) {
   return std::ranges::any_of(all, [](const auto& one) { return one->damaged(); });
 }
@@ -35,6 +38,7 @@ class Leaf final : public RowMatcher {
     return std::optional(rarity_ * ranking_.impact(row, weight));
   }
   bool unsure() const override { return source_->unsure(); }
+  bool partial() const override { return source_->partial(); }
   std::int64_t rows_max() const override { return source_->rows(); }
   std::int64_t rows_min() const override { return source_->exact() ? source_->rows() : 0; }
   Result<> best(std::vector<std::uint32_t>& rows, std::size_t quota) override {
@@ -105,6 +109,7 @@ class And final : public RowMatcher {
     return std::optional(sum);
   }
   bool unsure() const override { return any_unsure(children_) || any_unsure(nots_); }
+  bool partial() const override { return any_partial(children_) || any_partial(nots_); }
   std::int64_t rows_max() const override {
     return children_.empty() ? documents_ : children_.front()->rows_max();
   }
@@ -174,6 +179,7 @@ class Or final : public RowMatcher {
     return sum;
   }
   bool unsure() const override { return any_unsure(children_); }
+  bool partial() const override { return any_partial(children_); }
   std::int64_t rows_max() const override {
     std::int64_t sum = 0;
     for (const auto& child : children_) sum += child->rows_max();

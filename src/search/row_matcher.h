@@ -31,6 +31,8 @@ class RowMatcher {
   // Whether this very row matches, and its score.
   virtual Result<std::optional<double>> verify(std::uint32_t row, Connection& connection) = 0;
   virtual bool unsure() const = 0;
+  // Some rows that match were left out.
+  virtual bool partial() const = 0;
   // Bounds of how many rows match.
   virtual std::int64_t rows_max() const = 0;
   virtual std::int64_t rows_min() const = 0;

@@ -109,6 +109,7 @@ class DenseSource final : public Source {
   std::uint32_t weight() const override { return weights_[at_]; }
   std::int64_t rows() const override { return rows_; }
   bool exact() const override { return all_; }
+  bool partial() const override { return !all_; }
   Result<std::vector<Posting>> best() override {
     std::vector<Posting> all;
     all.reserve(static_cast<std::size_t>(rows_));
@@ -157,6 +158,7 @@ class AnySource final : public Source {
     return sum;
   }
   bool exact() const override { return false; }
+  bool partial() const override { return true; }
   bool unsure() const override { return true; }
   Result<std::uint32_t> probe(Connection& connection) override {
     std::uint32_t sum = 0;
@@ -241,13 +243,14 @@ Result<std::unique_ptr<Source>> make_list_source(std::int64_t id, Connection& co
   return std::unique_ptr<Source>(std::make_unique<ListSource>(id, rows, connection, documents));
 }
 
-std::unique_ptr<Source> make_any_source(std::vector<std::unique_ptr<Source>> sources,
+std::unique_ptr<Source> make_any_source(std::vector<std::unique_ptr<Source>> sources, Whole whole,
                                         std::uint32_t documents) {
-  if (sources.size() == 1) return std::move(sources.front());
+  if (sources.size() == 1 && whole == Whole::Yes) return std::move(sources.front());
   if (std::ranges::any_of(sources, [](const auto& source) { return source->unsure(); })) {
     return std::make_unique<AnySource>(std::move(sources));
   }
   auto dense = std::make_unique<DenseSource>(documents);
+  if (whole == Whole::No) dense->leave_out();
   std::int64_t rows = 0;
   for (const auto& source : sources) {
     // At least one of them, whatever its size.

@@ -23,6 +23,8 @@ class Source {
   // How many rows it has; `exact()` says how surely, otherwise it has no more.
   virtual std::int64_t rows() const = 0;
   virtual bool exact() const { return true; }
+  // Whether some rows were left out, because they are too many.
+  virtual bool partial() const { return false; }
   // The rows that are worth looking at first: the champions, or all of them if they are few.
   virtual Result<std::vector<Posting>> best() = 0;
   // Whether seek() gives rows that only may have it, and probe() must be asked.
@@ -40,7 +42,9 @@ Result<std::unique_ptr<Source>> make_list_source(std::int64_t id, Connection& co
 // Rows of any of them. Beyond so many rows together the rest is left out: they are given with the
 // most frequent first.
 inline constexpr std::int64_t kAnyRowsMax = 100'000;
-std::unique_ptr<Source> make_any_source(std::vector<std::unique_ptr<Source>> sources,
+// Whether these are all that should be there.
+enum class Whole { Yes, No };
+std::unique_ptr<Source> make_any_source(std::vector<std::unique_ptr<Source>> sources, Whole whole,
                                         std::uint32_t documents);
 // Rows of all of them, which may have the phrase.
 std::unique_ptr<Source> make_phrase_source(std::vector<std::unique_ptr<Source>> tokens,

@@ -107,7 +107,7 @@ TEST_F(PackRowsTest, A22_TreesThatNoParserMakesAreFineToo) {
   query.words = std::move(deep);
   ask_query(*pack, query, {});
   for (const std::string& token : {std::string("a\0b", 3), std::string("\"\"\""), std::string(),
-                                  std::string(" "), std::string(100'000, 'y')}) {
+                                   std::string(" "), std::string(100'000, 'y')}) {
     query.words = Node{.kind = Node::Kind::Phrase, .tokens = {token}};
     EXPECT_EQ(ask_query(*pack, query, {}).files, (Files{}));
     query.words = Node{.kind = Node::Kind::Prefix, .tokens = {"book", token}};

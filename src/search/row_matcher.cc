@@ -28,12 +28,13 @@ class Leaf final : public RowMatcher {
       : source_(std::move(source)), rarity_(rarity), ranking_(ranking) {}
 
   std::uint32_t seek(std::uint32_t row) override { return source_->seek(row); }
+  bool at(std::uint32_t row) override { return source_->at(row); }
   double score(std::uint32_t row) override {
     return rarity_ * ranking_.impact(row, source_->weight());
   }
-  Result<std::optional<double>> verify(std::uint32_t row, Connection& connection) override {
-    if (source_->seek(row) != row) return std::optional<double>();
-    TRY_ASSIGN(const std::uint32_t weight, source_->probe(connection));
+  Result<std::optional<double>> verify(std::uint32_t row) override {
+    if (!source_->at(row)) return std::optional<double>();
+    TRY_ASSIGN(const std::uint32_t weight, source_->probe());
     if (weight == 0) return std::optional<double>();
     return std::optional(rarity_ * ranking_.impact(row, weight));
   }
@@ -90,20 +91,24 @@ class And final : public RowMatcher {
     for (row = all_at(row); row != kNoRow && refused(row);) row = all_at(row + 1);
     return row;
   }
+  bool at(std::uint32_t row) override {
+    return std::ranges::all_of(children_, [row](const auto& one) { return one->at(row); }) &&
+           row <= documents_ && !refused(row);
+  }
   double score(std::uint32_t row) override {
     double sum = 0;
     for (const auto& child : children_) sum += child->score(row);
     return sum;
   }
-  Result<std::optional<double>> verify(std::uint32_t row, Connection& connection) override {
+  Result<std::optional<double>> verify(std::uint32_t row) override {
     double sum = 0;
     for (const auto& child : children_) {
-      TRY_ASSIGN(const std::optional<double> score, child->verify(row, connection));
+      TRY_ASSIGN(const std::optional<double> score, child->verify(row));
       if (!score) return score;
       sum += *score;
     }
     for (const auto& child : nots_) {
-      TRY_ASSIGN(const std::optional<double> score, child->verify(row, connection));
+      TRY_ASSIGN(const std::optional<double> score, child->verify(row));
       if (score) return std::optional<double>();
     }
     return std::optional(sum);
@@ -138,8 +143,8 @@ class And final : public RowMatcher {
   }
   // One that is unsure refuses nothing here: it is asked when a row is verified.
   bool refused(std::uint32_t row) const {
-    return std::ranges::any_of(
-        nots_, [row](const auto& one) { return !one->unsure() && one->seek(row) == row; });
+    return std::ranges::any_of(nots_,
+                               [row](const auto& one) { return !one->unsure() && one->at(row); });
   }
 
   RowMatchers children_;
@@ -161,6 +166,16 @@ class Or final : public RowMatcher {
     }
     return first;
   }
+  bool at(std::uint32_t row) override {
+    sought_ = row;
+    bool any = false;
+    for (std::size_t i = 0; i < children_.size(); ++i) {
+      // Where one stands that is not here, nobody knows: the next seek() finds out.
+      at_[i] = children_[i]->at(row) ? row : 0;
+      any = any || at_[i] == row;
+    }
+    return any;
+  }
   double score(std::uint32_t row) override {
     double sum = 0;
     for (std::size_t i = 0; i < children_.size(); ++i) {
@@ -168,10 +183,10 @@ class Or final : public RowMatcher {
     }
     return sum;
   }
-  Result<std::optional<double>> verify(std::uint32_t row, Connection& connection) override {
+  Result<std::optional<double>> verify(std::uint32_t row) override {
     std::optional<double> sum;
     for (const auto& child : children_) {
-      TRY_ASSIGN(const std::optional<double> score, child->verify(row, connection));
+      TRY_ASSIGN(const std::optional<double> score, child->verify(row));
       if (score) sum = sum.value_or(0) + *score;
     }
     // They stand elsewhere now.

@@ -11,7 +11,8 @@ namespace {
 
 class RowsSource final : public Source {
  public:
-  explicit RowsSource(std::vector<Posting> postings) : postings_(std::move(postings)) {}
+  explicit RowsSource(std::vector<Posting> postings, std::vector<std::vector<Spot>> spots = {})
+      : postings_(std::move(postings)), spots_(std::move(spots)) {}
 
   std::uint32_t seek(std::uint32_t row) override {
     if (at_ > 0 && postings_[at_ - 1].row >= row) at_ = 0;
@@ -33,9 +34,15 @@ class RowsSource final : public Source {
   std::uint32_t weight() const override { return postings_[at_].weight; }
   std::int64_t rows() const override { return std::ssize(postings_); }
   Result<std::vector<Posting>> best() override { return postings_; }
+  Result<> spots(std::vector<Spot>& into) override {
+    into.clear();
+    if (at_ < spots_.size()) into = spots_[at_];
+    return {};
+  }
 
  private:
   std::vector<Posting> postings_;
+  std::vector<std::vector<Spot>> spots_;  // of each, or none at all
   std::size_t at_ = 0;
 };
 
@@ -55,6 +62,9 @@ class ListSource final : public Source {
     if (!best.empty()) return read_list(best, documents_);
     if (!cursor_ && !load()) return Error{Errc::Corrupt, "pack: a list is damaged"};
     return read_list(bytes_, documents_);
+  }
+  Result<> spots(std::vector<Spot>& into) override {
+    return connection_.spots(id_, cursor_->place(), into);
   }
   bool damaged() const override { return damaged_ || (cursor_ && cursor_->damaged()); }
 
@@ -160,11 +170,11 @@ class AnySource final : public Source {
   bool exact() const override { return false; }
   bool partial() const override { return true; }
   bool unsure() const override { return true; }
-  Result<std::uint32_t> probe(Connection& connection) override {
+  Result<std::uint32_t> probe() override {
     std::uint32_t sum = 0;
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       if (at_[i] != row_) continue;
-      TRY_ASSIGN(const std::uint32_t weight, sources_[i]->probe(connection));
+      TRY_ASSIGN(const std::uint32_t weight, sources_[i]->probe());
       sum += weight;
     }
     return std::min(sum, kWeightMax);
@@ -190,47 +200,69 @@ class AnySource final : public Source {
 
 class PhraseSource final : public Source {
  public:
-  PhraseSource(std::vector<std::unique_ptr<Source>> tokens, std::string phrase)
-      : tokens_(std::move(tokens)), phrase_(std::move(phrase)) {
+  PhraseSource(std::vector<std::unique_ptr<Source>> tokens, Field field)
+      : tokens_(std::move(tokens)), field_(field), spots_(tokens_.size()) {
+    for (const auto& token : tokens_) order_.push_back(token.get());
     // The rarest leads.
-    std::ranges::sort(tokens_, {}, [](const auto& token) { return token->rows(); });
+    std::ranges::stable_sort(order_, {}, [](const Source* token) { return token->rows(); });
   }
 
   std::uint32_t seek(std::uint32_t row) override {
-    for (std::size_t i = 0; i < tokens_.size() && row != kNoRow;) {
-      const std::uint32_t at = tokens_[i]->seek(row);
+    for (std::size_t i = 0; i < order_.size() && row != kNoRow;) {
+      const std::uint32_t at = order_[i]->seek(row);
       i = at == row || i == 0 ? i + 1 : 0;
       row = at;
     }
-    return row_ = row;
+    return row;
+  }
+  bool at(std::uint32_t row) override {
+    return std::ranges::all_of(order_, [row](Source* token) { return token->at(row); });
   }
   std::uint32_t weight() const override {
     std::uint32_t least = kWeightMax;
     for (const auto& token : tokens_) least = std::min(least, token->weight());
     return least;
   }
-  std::int64_t rows() const override { return tokens_.front()->rows(); }
+  std::int64_t rows() const override { return order_.front()->rows(); }
   bool exact() const override { return false; }
   // The rarest word's best; where the others stand is looked up.
-  Result<std::vector<Posting>> best() override { return tokens_.front()->best(); }
+  Result<std::vector<Posting>> best() override { return order_.front()->best(); }
   bool unsure() const override { return true; }
-  Result<std::uint32_t> probe(Connection& connection) override {
-    return connection.probe(phrase_, row_);
+  Result<std::uint32_t> probe() override {
+    for (std::size_t i = 0; i < tokens_.size(); ++i) TRY(tokens_[i]->spots(spots_[i]));
+    RowHits hits;
+    for (const Spot first : spots_[0]) {
+      const auto column = static_cast<std::size_t>(first >> kSpotBits);
+      if (column >= kFields) return Error{Errc::Corrupt, "pack: spots are damaged"};
+      if (field_ != Field::Any && column + 1 != static_cast<std::size_t>(field_)) continue;
+      bool follows = true;
+      for (std::size_t i = 1; i < spots_.size() && follows; ++i) {
+        follows = std::ranges::binary_search(spots_[i], first + i);
+      }
+      if (follows && hits.by_field[column] < kWeightMax) ++hits.by_field[column];
+    }
+    return weight_of(hits);
   }
   bool damaged() const override {
     return std::ranges::any_of(tokens_, [](const auto& token) { return token->damaged(); });
   }
 
  private:
-  std::vector<std::unique_ptr<Source>> tokens_;
-  std::string phrase_;
-  std::uint32_t row_ = kNoRow;
+  std::vector<std::unique_ptr<Source>> tokens_;  // as they follow each other
+  std::vector<Source*> order_;
+  Field field_;
+  std::vector<std::vector<Spot>> spots_;  // of each token, where it was looked up
 };
 
 }  // namespace
 
 std::unique_ptr<Source> make_rows_source(std::vector<Posting> postings) {
   return std::make_unique<RowsSource>(std::move(postings));
+}
+
+std::unique_ptr<Source> make_spotted_source(std::vector<Posting> postings,
+                                            std::vector<std::vector<Spot>> spots) {
+  return std::make_unique<RowsSource>(std::move(postings), std::move(spots));
 }
 
 Result<std::unique_ptr<Source>> make_list_source(std::int64_t id, Connection& connection,
@@ -264,9 +296,17 @@ std::unique_ptr<Source> make_any_source(std::vector<std::unique_ptr<Source>> sou
   return dense;
 }
 
-std::unique_ptr<Source> make_phrase_source(std::vector<std::unique_ptr<Source>> tokens,
-                                           std::string phrase) {
-  return std::make_unique<PhraseSource>(std::move(tokens), std::move(phrase));
+Result<std::unique_ptr<Source>> make_phrase_source(std::vector<std::unique_ptr<Source>> tokens,
+                                                   Field field) {
+  auto phrase = std::make_unique<PhraseSource>(std::move(tokens), field);
+  if (phrase->rows() > kPhraseRowsSure) return std::unique_ptr<Source>(std::move(phrase));
+  std::vector<Posting> sure;
+  for (std::uint32_t row = phrase->seek(1); row != kNoRow; row = phrase->seek(row + 1)) {
+    TRY_ASSIGN(const std::uint32_t weight, phrase->probe());
+    if (weight > 0) sure.push_back({row, weight});
+  }
+  if (phrase->damaged()) return Error{Errc::Corrupt, "pack: a list is damaged"};
+  return make_rows_source(std::move(sure));
 }
 
 }  // namespace quern::search

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "search/connection.h"
 #include "search/list.h"
+#include "search/query.h"
 
 namespace quern::search {
 
@@ -18,6 +19,8 @@ class Source {
   virtual ~Source() = default;
   // kNoRow: none.
   virtual std::uint32_t seek(std::uint32_t row) = 0;
+  // Whether it has this very row; as seek(), but no other row is looked for.
+  virtual bool at(std::uint32_t row) { return seek(row) == row; }
   // Of the row that seek() gave last.
   virtual std::uint32_t weight() const = 0;
   // How many rows it has; `exact()` says how surely, otherwise it has no more.
@@ -30,11 +33,18 @@ class Source {
   // Whether seek() gives rows that only may have it, and probe() must be asked.
   virtual bool unsure() const { return false; }
   // The weight in the row that seek() gave last; 0: it is not there after all.
-  virtual Result<std::uint32_t> probe(Connection&) { return weight(); }
+  virtual Result<std::uint32_t> probe() { return weight(); }
+  // Of a single token: where it stands in the row that seek() gave last, in order.
+  virtual Result<> spots(std::vector<Spot>& into) {
+    into.clear();
+    return {};
+  }
   virtual bool damaged() const { return false; }
 };
 
 std::unique_ptr<Source> make_rows_source(std::vector<Posting> postings);
+std::unique_ptr<Source> make_spotted_source(std::vector<Posting> postings,
+                                            std::vector<std::vector<Spot>> spots);
 // A list of the pack, read when its rows are asked for: the best ones may do. The connection
 // outlives it.
 Result<std::unique_ptr<Source>> make_list_source(std::int64_t id, Connection& connection,
@@ -46,8 +56,10 @@ inline constexpr std::int64_t kAnyRowsMax = 100'000;
 enum class Whole { Yes, No };
 std::unique_ptr<Source> make_any_source(std::vector<std::unique_ptr<Source>> sources, Whole whole,
                                         std::uint32_t documents);
-// Rows of all of them, which may have the phrase.
-std::unique_ptr<Source> make_phrase_source(std::vector<std::unique_ptr<Source>> tokens,
-                                           std::string phrase);
+// Rows in which the tokens follow each other, in one column: of that field, if one is named. Few of
+// them are looked up at once; otherwise the rows that have all the tokens come, and are unsure.
+inline constexpr std::int64_t kPhraseRowsSure = 1'024;
+Result<std::unique_ptr<Source>> make_phrase_source(std::vector<std::unique_ptr<Source>> tokens,
+                                                   Field field);
 
 }  // namespace quern::search

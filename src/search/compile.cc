@@ -12,7 +12,7 @@ namespace {
 // words. Behind other words of a phrase FTS5 takes much longer: 40 us for each row.
 constexpr std::int64_t kPrefixRowsMax = 2'000;
 constexpr std::int64_t kPrefixPhraseRowsMax = 200;
-constexpr std::size_t kPrefixWords = 50;
+constexpr std::size_t kPrefixWords = 32;
 constexpr std::size_t kPrefixPhrases = 16;
 
 // Where no document has the word in this field, there is no such list.

@@ -14,7 +14,11 @@ namespace {
 constexpr std::uint32_t kFirstWindow = 2'048;
 constexpr std::uint32_t kWindowGrowth = 4;
 // Of a question with phrases that must be looked up: so many of the best are.
-constexpr std::size_t kUnsureKept = 1'000;
+constexpr std::size_t kUnsureKept = 500;
+// Of all words together, and of each of many.
+constexpr std::size_t kChampionsScored = 4'096;
+constexpr std::size_t kChampionsOfWordMin = 128;
+static_assert(kChampionsOfWordMin * kQueryTermsMax <= kCandidatesMax);
 // A score can fall when it is looked up; so more are than are asked for.
 constexpr std::size_t kVerifiedFactor = 2;
 // A champion that is scored stands for many that are not: with fewer of them than this, more rows
@@ -194,7 +198,8 @@ Result<> Search::take_champions() {
   TRY_ASSIGN(const auto scored, matcher_->best_scored());
   if (scored) return take_scored(*scored);
   std::vector<std::uint32_t> rows;
-  TRY(matcher_->best(rows, std::max<std::size_t>(1, kCandidatesMax / matcher_->scoring())));
+  const std::size_t quota = kChampionsScored / matcher_->scoring();
+  TRY(matcher_->best(rows, std::max<std::size_t>(kChampionsOfWordMin, quota)));
   std::ranges::sort(rows);
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   for (const std::uint32_t row : rows) {

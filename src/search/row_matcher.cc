@@ -41,7 +41,7 @@ class Leaf final : public RowMatcher {
   bool unsure() const override { return source_->unsure(); }
   bool partial() const override { return source_->partial(); }
   std::int64_t rows_max() const override { return source_->rows(); }
-  std::int64_t rows_min() const override { return source_->exact() ? source_->rows() : 0; }
+  std::int64_t rows_min() const override { return source_->rows_min(); }
   Result<> best(std::vector<std::uint32_t>& rows, std::size_t quota) override {
     TRY_ASSIGN(std::vector<Posting> postings, source_->best());
     if (postings.size() > quota) keep_heaviest(postings, quota);
@@ -64,14 +64,19 @@ class Leaf final : public RowMatcher {
 
  private:
   void keep_heaviest(std::vector<Posting>& postings, std::size_t quota) const {
-    const auto better = [this](const Posting& a, const Posting& b) {
-      const double one = ranking_.impact(a.row, a.weight);
-      const double other = ranking_.impact(b.row, b.weight);
-      return one != other ? one > other : a.row > b.row;
-    };
-    std::ranges::nth_element(postings, postings.begin() + static_cast<std::ptrdiff_t>(quota),
-                             better);
+    std::vector<std::pair<double, Posting>> ranked;
+    ranked.reserve(postings.size());
+    for (const Posting& posting : postings) {
+      ranked.push_back({-ranking_.impact(posting.row, posting.weight), posting});
+    }
+    // Of equals the newer ones.
+    std::ranges::nth_element(ranked, ranked.begin() + static_cast<std::ptrdiff_t>(quota),
+                             [](const auto& a, const auto& b) {
+                               if (a.first != b.first) return a.first < b.first;
+                               return a.second.row > b.second.row;
+                             });
     postings.resize(quota);
+    for (std::size_t i = 0; i < quota; ++i) postings[i] = ranked[i].second;
   }
 
   std::unique_ptr<Source> source_;

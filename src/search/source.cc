@@ -99,11 +99,17 @@ class DenseSource final : public Source {
 
   void add(Source& source) {
     for (std::uint32_t row = source.seek(1); row < weights_.size(); row = source.seek(row + 1)) {
-      std::uint8_t& weight = weights_[row];
-      rows_ += weight == 0 ? 1 : 0;
-      weight = static_cast<std::uint8_t>(std::min(weight + source.weight(), kWeightMax));
+      add({row, source.weight()});
     }
     damaged_ = damaged_ || source.damaged();
+    least_ = std::max(least_, source.rows());
+  }
+  Result<> add_best(Source& source) {
+    TRY_ASSIGN(const std::vector<Posting> best, source.best());
+    for (const Posting& posting : best) add(posting);
+    all_ = false;
+    least_ = std::max(least_, source.rows());
+    return {};
   }
   void leave_out() { all_ = false; }
 
@@ -118,7 +124,7 @@ class DenseSource final : public Source {
   }
   std::uint32_t weight() const override { return weights_[at_]; }
   std::int64_t rows() const override { return rows_; }
-  bool exact() const override { return all_; }
+  std::int64_t rows_min() const override { return std::max(rows_, least_); }
   bool partial() const override { return !all_; }
   Result<std::vector<Posting>> best() override {
     std::vector<Posting> all;
@@ -132,8 +138,17 @@ class DenseSource final : public Source {
 
  private:
   static constexpr std::size_t kStride = 8;
+
+  void add(const Posting& posting) {
+    if (posting.row >= weights_.size()) return;
+    std::uint8_t& weight = weights_[posting.row];
+    rows_ += weight == 0 ? 1 : 0;
+    weight = static_cast<std::uint8_t>(std::min(weight + posting.weight, kWeightMax));
+  }
+
   std::vector<std::uint8_t> weights_;
   std::int64_t rows_ = 0;
+  std::int64_t least_ = 0;  // of one source, whether it was taken as a whole or not
   std::uint32_t at_ = 0;
   bool all_ = true;
   bool damaged_ = false;
@@ -167,7 +182,7 @@ class AnySource final : public Source {
     for (const auto& source : sources_) sum += source->rows();
     return sum;
   }
-  bool exact() const override { return false; }
+  std::int64_t rows_min() const override { return 0; }
   bool partial() const override { return true; }
   bool unsure() const override { return true; }
   Result<std::uint32_t> probe() override {
@@ -224,7 +239,7 @@ class PhraseSource final : public Source {
     return least;
   }
   std::int64_t rows() const override { return order_.front()->rows(); }
-  bool exact() const override { return false; }
+  std::int64_t rows_min() const override { return 0; }
   // The rarest word's best; where the others stand is looked up.
   Result<std::vector<Posting>> best() override { return order_.front()->best(); }
   bool unsure() const override { return true; }
@@ -275,25 +290,24 @@ Result<std::unique_ptr<Source>> make_list_source(std::int64_t id, Connection& co
   return std::unique_ptr<Source>(std::make_unique<ListSource>(id, rows, connection, documents));
 }
 
-std::unique_ptr<Source> make_any_source(std::vector<std::unique_ptr<Source>> sources, Whole whole,
-                                        std::uint32_t documents) {
-  if (sources.size() == 1 && whole == Whole::Yes) return std::move(sources.front());
+Result<std::unique_ptr<Source>> make_any_source(std::vector<std::unique_ptr<Source>> sources,
+                                                Whole whole, std::uint32_t documents) {
   if (std::ranges::any_of(sources, [](const auto& source) { return source->unsure(); })) {
-    return std::make_unique<AnySource>(std::move(sources));
+    return std::unique_ptr<Source>(std::make_unique<AnySource>(std::move(sources)));
   }
   auto dense = std::make_unique<DenseSource>(documents);
   if (whole == Whole::No) dense->leave_out();
-  std::int64_t rows = 0;
   for (const auto& source : sources) {
-    // At least one of them, whatever its size.
-    if (rows > 0 && rows + source->rows() > kAnyRowsMax) {
+    const std::int64_t room = kAnyRowsMax - dense->rows();
+    if (source->rows() <= room) {
+      dense->add(*source);
+    } else if (room > 0) {
+      TRY(dense->add_best(*source));
+    } else {
       dense->leave_out();
-      continue;
     }
-    dense->add(*source);
-    rows += source->rows();
   }
-  return dense;
+  return std::unique_ptr<Source>(std::move(dense));
 }
 
 Result<std::unique_ptr<Source>> make_phrase_source(std::vector<std::unique_ptr<Source>> tokens,

@@ -23,9 +23,9 @@ class Source {
   virtual bool at(std::uint32_t row) { return seek(row) == row; }
   // Of the row that seek() gave last.
   virtual std::uint32_t weight() const = 0;
-  // How many rows it has; `exact()` says how surely, otherwise it has no more.
+  // How many rows it has, at most and at least.
   virtual std::int64_t rows() const = 0;
-  virtual bool exact() const { return true; }
+  virtual std::int64_t rows_min() const { return rows(); }
   // Whether some rows were left out, because they are too many.
   virtual bool partial() const { return false; }
   // The rows that are worth looking at first: the champions, or all of them if they are few.
@@ -49,13 +49,13 @@ std::unique_ptr<Source> make_spotted_source(std::vector<Posting> postings,
 // outlives it.
 Result<std::unique_ptr<Source>> make_list_source(std::int64_t id, Connection& connection,
                                                  std::uint32_t documents);
-// Rows of any of them. Beyond so many rows together the rest is left out: they are given with the
-// most frequent first.
-inline constexpr std::int64_t kAnyRowsMax = 100'000;
+// Rows of any of them, which are given with the most frequent first. Where they would be too many,
+// the best of each are taken.
+inline constexpr std::int64_t kAnyRowsMax = 16'000;
 // Whether these are all that should be there.
 enum class Whole { Yes, No };
-std::unique_ptr<Source> make_any_source(std::vector<std::unique_ptr<Source>> sources, Whole whole,
-                                        std::uint32_t documents);
+Result<std::unique_ptr<Source>> make_any_source(std::vector<std::unique_ptr<Source>> sources,
+                                                Whole whole, std::uint32_t documents);
 // Rows in which the tokens follow each other, in one column: of that field, if one is named. Few of
 // them are looked up at once; otherwise the rows that have all the tokens come, and are unsure.
 inline constexpr std::int64_t kPhraseRowsSure = 1'024;

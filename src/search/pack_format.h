@@ -21,8 +21,8 @@ inline constexpr std::int64_t kPackApplication = 0x5175726E;  // "Qurn"
 // Rows are 32 bits wide, and the columns of all of them are held in memory.
 inline constexpr std::int64_t kPackDocumentsMax = 50'000'000;
 
-// In the order of the columns of `words`. The integers are what a hit in each one weighs; tuned on
-// Cranfield (docs/search.md).
+// In the order of the columns of `words`: what a hit in each one weighs. On Cranfield a title that
+// weighs 1 gives an nDCG@10 of 0.383, 3 0.391, 4 0.392, 6 0.391.
 inline constexpr int kFields = 5;
 inline constexpr int kFieldWeights[kFields] = {4, 2, 2, 2, 1};
 // A document has a word at most that often.

@@ -19,7 +19,7 @@ void Collector::take(std::uint32_t row, double score) {
   }
   if (keep_ == 0) return;
   const Found found{place_of(row, score), row};
-  if (question_.after && !goes_before(question_.sort, *question_.after, found.place)) return;
+  if (after_ && !goes_before(question_.sort, *after_, found.place)) return;
   const auto earlier = [this](const Found& a, const Found& b) {
     return goes_before(question_.sort, a.place, b.place);
   };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "search/columns.h"
@@ -11,9 +12,10 @@ namespace quern::search {
 
 class Collector {
  public:
-  // Keeps `keep` hits.
-  Collector(const Columns& columns, const Question& question, std::size_t keep)
-      : columns_(columns), question_(question), keep_(keep) {}
+  // Keeps `keep` hits, of those behind the place `after`.
+  Collector(const Columns& columns, const Question& question, std::size_t keep,
+            std::optional<Place> after)
+      : columns_(columns), question_(question), keep_(keep), after_(after) {}
 
   void take(std::uint32_t row, double score);
   std::int64_t taken() const { return taken_; }
@@ -29,6 +31,7 @@ class Collector {
   const Columns& columns_;
   const Question& question_;
   std::size_t keep_;
+  std::optional<Place> after_;
   std::int64_t taken_ = 0;
   std::vector<Found> found_;  // a heap, the last in order first
   std::map<std::uint32_t, std::int64_t> types_;

@@ -19,8 +19,6 @@ constexpr std::size_t kUnsureKept = 500;
 constexpr std::size_t kChampionsScored = 4'096;
 constexpr std::size_t kChampionsOfWordMin = 128;
 static_assert(kChampionsOfWordMin * kQueryTermsMax <= kCandidatesMax);
-// A score can fall when it is looked up; so more are than are asked for.
-constexpr std::size_t kVerifiedFactor = 2;
 // A champion that is scored stands for many that are not: with fewer of them than this, more rows
 // are walked.
 constexpr std::int64_t kChampionsMin = 200;
@@ -36,7 +34,7 @@ class Search {
         documents_(static_cast<std::uint32_t>(pack.columns.documents())),
         unsure_(matcher != nullptr && matcher->unsure()),
         unscored_(matcher == nullptr || matcher->scoring() == 0),
-        collector_(pack.columns, question, kept()) {}
+        collector_(pack.columns, question, kept(), behind()) {}
 
   Result<Answer> run() {
     if (few() && !probing()) {
@@ -56,6 +54,10 @@ class Search {
   std::size_t limit() const { return std::min(question_.limit, kCandidatesMax); }
   std::size_t kept() const {
     return unsure_ && !by_day() ? std::max(limit(), kUnsureKept) : limit();
+  }
+  // What is unsure may have a lower score than it looks, and then stand behind that place.
+  std::optional<Place> behind() const {
+    return unsure_ && !by_day() ? std::nullopt : question_.after;
   }
   bool few() const {
     return matcher_ != nullptr && matcher_->rows_max() <= std::int64_t{kCandidatesMax};
@@ -85,7 +87,7 @@ class Search {
   Result<> take_champions();
   Result<> take_scored(const std::vector<ScoredRow>& rows);
   Result<Answer> answer();
-  Result<std::vector<Found>> verified(std::vector<Found> found);
+  Result<std::vector<Found>> verified(const std::vector<Found>& found);
 
   const Pack::State& pack_;
   const Question& question_;
@@ -98,6 +100,7 @@ class Search {
   std::vector<std::uint32_t> champions_;  // taken already
   std::size_t walked_ = 0;
   std::size_t probes_ = 0;
+  std::int64_t verified_ = 0;
   bool complete_ = false;  // every row was looked at
 };
 
@@ -211,19 +214,26 @@ Result<> Search::take_champions() {
   return {};
 }
 
-// What was unsure is looked up, the best first, until there is enough.
-Result<std::vector<Found>> Search::verified(std::vector<Found> found) {
+// What was unsure is looked up, the best first. A score only falls when it is looked up, so that it
+// is over where the next one was no better than the last that is asked for.
+Result<std::vector<Found>> Search::verified(const std::vector<Found>& found) {
   std::vector<Found> sure;
+  if (limit() == 0) return sure;
+  const auto before = [this](const Found& a, const Found& b) {
+    return goes_before(question_.sort, a.place, b.place);
+  };
   for (const Found& one : found) {
-    if (probes_ >= kProbesMax || sure.size() >= kVerifiedFactor * limit()) break;
+    const bool full = sure.size() >= limit();
+    if (probes_ >= kProbesMax || (full && !before(one, sure.back()))) break;
     ++probes_;
     TRY_ASSIGN(const std::optional<double> score, matcher_->verify(one.row));
     if (!score) continue;
-    sure.push_back({collector_.place_of(one.row, *score), one.row});
+    const Found real{collector_.place_of(one.row, *score), one.row};
+    if (question_.after && !goes_before(question_.sort, *question_.after, real.place)) continue;
+    sure.insert(std::ranges::upper_bound(sure, real, before), real);
+    if (full) sure.pop_back();
+    ++verified_;
   }
-  std::ranges::sort(sure, [this](const Found& a, const Found& b) {
-    return goes_before(question_.sort, a.place, b.place);
-  });
   return sure;
 }
 
@@ -238,9 +248,9 @@ Result<Answer> Search::answer() {
   answer.found = collector_.finish();
   if (unsure_ && !by_day()) {
     const std::size_t kept = answer.found.size();
-    const bool all = std::ssize(answer.found) == answer.total && !question_.after;
-    TRY_ASSIGN(answer.found, verified(std::move(answer.found)));
-    answer.total = std::ssize(answer.found);
+    const bool all = std::ssize(answer.found) == answer.total;
+    TRY_ASSIGN(answer.found, verified(answer.found));
+    answer.total = verified_;
     answer.exact = complete_ && all && probes_ == kept;
   } else if (!complete_ && filters_.empty() && matcher_ != nullptr) {
     answer.total = std::max(answer.total, matcher_->rows_min());

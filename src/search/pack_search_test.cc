@@ -125,6 +125,30 @@ TEST_F(ManyTest, PhrasesOfRareAndOfCommonWordsAreFound) {
   }
 }
 
+TEST_F(ManyTest, NoHitsAtAllCanBeAskedFor) {
+  for (const Sort sort : {Sort::Relevance, Sort::Newest, Sort::Oldest}) {
+    for (const char* query : {"w1", "w2000", "\"w2 w3\"", "w2*", "type:pdf", "-w1"}) {
+      EXPECT_TRUE(ask(pack(), query, {.sort = sort, .limit = 0}).files.empty()) << query;
+    }
+  }
+}
+
+TEST_F(ManyTest, PagesOfAPhraseOfCommonWordsFollowEachOther) {
+  for (const Sort sort : {Sort::Relevance, Sort::Newest}) {
+    const Asked whole = ask(pack(), "\"w2 w3\"", {.sort = sort, .limit = 30});
+    ASSERT_EQ(whole.files.size(), 30U);
+    Files pages;
+    std::optional<Place> after;
+    for (int page = 0; page < 3; ++page) {
+      const Asked asked = ask(pack(), "\"w2 w3\"", {.sort = sort, .limit = 10, .after = after});
+      pages.insert(pages.end(), asked.files.begin(), asked.files.end());
+      ASSERT_EQ(asked.files.size(), 10U);
+      after = asked.answer.found.back().place;
+    }
+    EXPECT_EQ(pages, whole.files);
+  }
+}
+
 TEST_F(ManyTest, APhraseThatIsRefusedIsLookedUpToo) {
   const Asked asked = ask(pack(), "w60 -\"w2 w3\"", {.limit = 200});
   const auto expected =

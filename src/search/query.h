@@ -3,10 +3,12 @@
 //   words "a phrase" prefi* a OR b NOT c -c (a b) title:word author:"a phrase"
 //   type:pdf date:2020..2021-06 path:leak/mails collection:name -type:mail
 //
-// Words must all be there unless OR stands between them; OR and NOT are operators in capitals only
-// (AND too, and means nothing). What is not closed ends with the text; an operator without its word
-// is a word. A quoted phrase means its very words; a word alone all its forms. A word that the
-// cutter makes several tokens of (e-mail, c++11) is a phrase of them.
+// Words must all be there unless OR stands between them: a b OR c means a (b OR c). OR and NOT are
+// operators in capitals only (AND too, and means nothing). What is not closed ends with the text;
+// an operator without its word is a word. A quoted phrase means its very words; a word alone all
+// its forms. A word that the cutter makes several tokens of (e-mail, c++11) is a phrase of them.
+// A run of letters of a script without blanks is a phrase of pairs; one such letter alone is a
+// prefix, for it begins a pair or ends a run.
 //
 // Filters hold for the whole query: they stand at its top, perhaps negated, several of a kind or an
 // OR of one kind mean any of them. One that stands deeper, or whose value means nothing
@@ -24,7 +26,11 @@ namespace quern::search {
 inline constexpr std::size_t kQueryBytesMax = 4096;
 inline constexpr std::size_t kQueryTermsMax =
     64;  // words, phrases and prefixes; others are left out
+inline constexpr std::size_t kQueryTokensMax = 256;  // of all terms; phrases are cut there
+inline constexpr std::size_t kQueryFiltersMax = 64;
+// Nodes from the root to a leaf. Parentheses deeper than that are looked through.
 inline constexpr std::size_t kQueryDepthMax = 32;
+inline constexpr std::size_t kQueryNotesMax = 8;
 
 enum class Field : std::uint8_t { Any, Title, Filename, Author, From };
 
@@ -35,13 +41,15 @@ struct Node {
   // Of a phrase: its tokens in their order (one: a word). Of a prefix: the same, the last one is a
   // beginning. Never empty.
   std::vector<std::string> tokens;
-  std::vector<Node> children;  // And, Or: at least two. Not: exactly one
+  std::vector<Node> children;  // And, Or: at least two, all different. Not: exactly one
+  bool operator==(const Node&) const = default;
 };
 
 struct DateRange {
   // Days since 1970, both inclusive; half open ones reach to the ends.
   std::int32_t first = INT32_MIN + 1;
   std::int32_t last = INT32_MAX;
+  bool operator==(const DateRange&) const = default;
 };
 
 template <class T>

@@ -6,6 +6,16 @@
 // kana, Thai, Lao, Khmer, Myanmar) become overlapping pairs of letters, so that any piece of them
 // is found; the last letter of such a run stands alone as well.
 //
+// What is not plain:
+// - An apostrophe between letters is dropped: don't and don’t are `dont`, O'Brien is `obrien`.
+// - Other punctuation separates, in numbers, too: 3.14 is `3` `14`, c++ is `c`.
+// - Accents go from Latin, Greek and Cyrillic, points from Arabic and Hebrew. The vowel signs of
+//   Indic scripts stay, and never split a word. Letters with a stroke (ø, ł, æ) lose it.
+// - Digits of any script are those of ASCII. Hangul is composed, however it was stored.
+// - An emoji is a word; skin tones and joiners are dropped.
+// - Stems are English, of words that are ASCII letters once folded. A word that is a stem itself
+//   is the same token, so that the phrase "run" finds running, but "running" finds only itself.
+//
 // Any bytes are a text: what is no UTF-8 separates words. Tokens longer than kTokenBytesMax are
 // cut.
 #pragma once
@@ -54,6 +64,10 @@ class WordCutter {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// The one of this thread, for who cuts now and then: its caches are warm. What was begun with it
+// ends where the next one begins.
+WordCutter& thread_cutter();
 
 // Makes the tokenizer "quern" known to a connection. What it indexes is as above; the text of a
 // MATCH is taken as tokens with blanks between them, as search/query.h wrote them. False where

@@ -34,6 +34,9 @@ constexpr Sql kForsaken{
     " (SELECT 1 FROM collection WHERE collection.id = pack.collection) ORDER BY collection"
     " LIMIT $1"};
 constexpr Sql kMask{"SELECT mask_version, mask FROM segment WHERE id = $1"};
+constexpr Sql kRetiredSince{
+    "SELECT digest FROM segment WHERE retired_us IS NOT NULL AND retired_us >= $1"
+    " ORDER BY retired_us LIMIT $2"};
 constexpr Sql kByDigest{"SELECT" QUERN_SEGMENT_COLUMNS
                         "FROM segment AS s WHERE s.digest = $1 ORDER BY s.id DESC LIMIT 1"};
 
@@ -143,6 +146,13 @@ Result<StoredMask> load_mask(Tx& tx, SegmentId id) {
   if (rows.empty()) return Error{Errc::Missing, fmt::format("there is no segment {}", id)};
   return StoredMask{rows[0].get<std::int64_t>(0),
                     rows[0].is_null(1) ? std::string() : rows[0].get<std::string>(1)};
+}
+
+Result<std::vector<std::string>> list_retired_since(Tx& tx, std::int64_t since_us) {
+  TRY_ASSIGN(const Rows rows, tx.query(kRetiredSince, since_us, tree::kListMax));
+  std::vector<std::string> digests;
+  for (const Row row : rows) digests.push_back(row.get<std::string>(0));
+  return digests;
 }
 
 Result<Segment> load_segment(Tx& tx, const std::string& digest) {

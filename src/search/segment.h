@@ -63,6 +63,8 @@ struct StoredMask {
   std::string bits;  // empty: nothing is masked
 };
 Result<StoredMask> load_mask(store::Tx& tx, SegmentId id);
+// Digests that were retired a moment ago: somebody may still search them.
+Result<std::vector<std::string>> list_retired_since(store::Tx& tx, std::int64_t since_us);
 // Live or retired; Missing.
 Result<Segment> load_segment(store::Tx& tx, const std::string& digest);
 

@@ -24,7 +24,8 @@ constexpr Sql kEnds{
     "SELECT (SELECT id FROM document_change WHERE collection = $1 ORDER BY id LIMIT 1),"
     " (SELECT id FROM document_change WHERE collection = $1 ORDER BY id DESC LIMIT 1),"
     " (SELECT at_us FROM document_change WHERE collection = $1 ORDER BY id LIMIT 1),"
-    " coalesce((SELECT name FROM collection WHERE id = $1), '')"};
+    " coalesce((SELECT name FROM collection WHERE id = $1),"
+    " (SELECT name FROM pack WHERE collection = $1), '')"};
 constexpr Sql kHidden{
     "SELECT subject FROM document_change WHERE kind = 3 ORDER BY subject LIMIT $1"};
 

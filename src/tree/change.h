@@ -33,7 +33,7 @@ Result<std::vector<Change>> list_changes(store::Tx& tx, CollectionId collection,
                                          std::size_t limit);
 Result<> drop_changes(store::Tx& tx, const std::vector<std::int64_t>& ids);
 
-// A collection with changes; the name is empty where the collection itself is gone.
+// A collection with changes; the name is empty where it is gone and was never published.
 struct ChangedCollection {
   CollectionId id;
   std::string name;

@@ -132,9 +132,10 @@ class Pack {
   Result<std::vector<std::uint32_t>> rows_of_files(std::span<const std::int64_t> files) const;
   Result<std::vector<std::uint32_t>> rows_of_job(std::int64_t job) const;
 
+  struct State;  // for the inside of search
+
  private:
   friend class PackBuilder;
-  struct State;
   explicit Pack(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

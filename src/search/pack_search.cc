@@ -1,0 +1,238 @@
+#include "search/pack_search.h"
+
+#include <algorithm>
+
+#include "search/collector.h"
+#include "search/row_filters.h"
+#include "search/row_matcher.h"
+
+namespace quern::search {
+namespace {
+
+// Walking downward goes by windows, each walked upward: lists are read in that direction. They
+// grow, for words that are rare there.
+constexpr std::uint32_t kFirstWindow = 2'048;
+constexpr std::uint32_t kWindowGrowth = 4;
+// Of a question with phrases that must be looked up: so many of the best are.
+constexpr std::size_t kUnsureKept = 256;
+// A champion that is scored stands for many that are not: with fewer of them than this, more rows
+// are walked.
+constexpr std::int64_t kChampionsMin = 200;
+
+class Search {
+ public:
+  Search(const Pack::State& pack, const Question& question, Connection& connection,
+         const RowFilters& filters, RowMatcher* matcher)
+      : pack_(pack),
+        question_(question),
+        connection_(connection),
+        filters_(filters),
+        matcher_(matcher),
+        documents_(static_cast<std::uint32_t>(pack.columns.documents())),
+        unsure_(matcher != nullptr && matcher->unsure()),
+        by_day_(matcher == nullptr || matcher->scoring() == 0),
+        collector_(pack.columns, question, kept()) {}
+
+  Result<Answer> run() {
+    if (few()) {
+      TRY(walk_all());
+    } else if (question_.sort == Sort::Relevance && !by_day_) {
+      TRY(take_champions());
+      if (!enough()) TRY(walk_newest());
+    } else if (question_.sort == Sort::Oldest) {
+      TRY(walk_oldest());
+    } else {
+      TRY(walk_newest());
+    }
+    return answer();
+  }
+
+ private:
+  std::size_t limit() const { return std::min(question_.limit, kCandidatesMax); }
+  std::size_t kept() const {
+    return unsure_ && question_.sort == Sort::Relevance ? std::max(limit(), kUnsureKept) : limit();
+  }
+  bool few() const {
+    return matcher_ != nullptr && matcher_->rows_max() <= std::int64_t{kCandidatesMax};
+  }
+  bool enough() const { return collector_.full() && collector_.taken() >= kChampionsMin; }
+  bool spent() const {
+    return walked_ >= kRowsWalkedMax || collector_.taken() >= std::int64_t{kCandidatesMax} ||
+           probes_ >= kProbesMax;
+  }
+  std::uint32_t next(std::uint32_t row) {
+    if (matcher_ != nullptr) return matcher_->seek(row);
+    return row <= documents_ ? row : kNoRow;
+  }
+
+  Result<> take(std::uint32_t row);
+  Result<> walk_range(RowRange range);
+  Result<> walk_all();
+  Result<> walk_newest();
+  Result<> walk_oldest();
+  Result<> take_champions();
+  Result<Answer> answer();
+  Result<std::vector<Found>> verified(std::vector<Found> found);
+
+  const Pack::State& pack_;
+  const Question& question_;
+  Connection& connection_;
+  const RowFilters& filters_;
+  RowMatcher* matcher_;  // null: only filters
+  std::uint32_t documents_;
+  bool unsure_;
+  bool by_day_;  // nothing scores: the newest are the best
+  Collector collector_;
+  std::vector<std::uint32_t> champions_;  // taken already
+  std::size_t walked_ = 0;
+  std::size_t probes_ = 0;
+  bool complete_ = false;  // every row was looked at
+};
+
+// A row that matches, or may.
+Result<> Search::take(std::uint32_t row) {
+  if (!filters_.accepts(row)) return {};
+  if (std::ranges::binary_search(champions_, row)) return {};
+  // In the order of days a row that does not match would push out one that does.
+  if (unsure_ && (question_.sort != Sort::Relevance || by_day_)) {
+    ++probes_;
+    TRY_ASSIGN(const std::optional<double> score, matcher_->verify(row, connection_));
+    if (!score) return {};
+  }
+  const double score =
+      by_day_ ? static_cast<double>(pack_.columns.day[row - 1]) : matcher_->score(row);
+  collector_.take(row, score);
+  return {};
+}
+
+Result<> Search::walk_range(RowRange range) {
+  for (std::uint32_t row = next(range.first); row <= range.second && row != kNoRow;
+       row = next(row + 1)) {
+    ++walked_;
+    TRY(take(row));
+  }
+  return {};
+}
+
+Result<> Search::walk_all() {
+  for (const RowRange& range : filters_.ranges()) TRY(walk_range(range));
+  complete_ = true;
+  return {};
+}
+
+Result<> Search::walk_newest() {
+  std::uint32_t window = kFirstWindow;
+  const auto& ranges = filters_.ranges();
+  for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) {
+    for (std::uint32_t end = range->second; end >= range->first;) {
+      const std::uint32_t begin = end - range->first < window ? range->first : end - window + 1;
+      TRY(walk_range({begin, end}));
+      const bool found =
+          question_.sort == Sort::Relevance && !by_day_ ? enough() : collector_.full();
+      if (found || spent()) return {};
+      window = std::min(window, UINT32_MAX / kWindowGrowth) * kWindowGrowth;
+      end = begin - 1;
+    }
+  }
+  complete_ = true;
+  return {};
+}
+
+// Rows go up with days, but of one day in the other direction: so days are walked as a whole.
+Result<> Search::walk_oldest() {
+  const auto& day = pack_.columns.day;
+  const auto last_of_day = [&day](std::uint32_t row) {
+    return static_cast<std::uint32_t>(std::ranges::upper_bound(day, day[row - 1]) - day.begin());
+  };
+  std::uint32_t window = kFirstWindow;
+  const std::uint32_t dated = pack_.columns.rows_of_days(kNoDay + 1, INT32_MAX).first;
+  const std::vector<RowRange> parts[] = {{{dated, documents_}}, {{1, dated - 1}}};
+  for (const auto& part : parts) {
+    for (std::uint32_t begin = part[0].first; begin <= part[0].second;) {
+      const std::uint32_t end =
+          last_of_day(part[0].second - begin < window ? part[0].second : begin + window - 1);
+      TRY(walk_range({begin, end}));
+      if (collector_.full() || spent()) return {};
+      window = std::min(window, UINT32_MAX / kWindowGrowth) * kWindowGrowth;
+      begin = end + 1;
+    }
+  }
+  complete_ = true;
+  return {};
+}
+
+Result<> Search::take_champions() {
+  std::vector<std::uint32_t> rows;
+  TRY(matcher_->best(rows, std::max<std::size_t>(1, kCandidatesMax / matcher_->scoring())));
+  std::ranges::sort(rows);
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  for (const std::uint32_t row : rows) {
+    if (row == 0 || row > documents_) return Error{Errc::Corrupt, "pack: a list is damaged"};
+    if (!filters_.accepts(row) || matcher_->seek(row) != row) continue;
+    TRY(take(row));
+  }
+  champions_ = std::move(rows);
+  return {};
+}
+
+// What was unsure is looked up, the best first, until there is enough.
+Result<std::vector<Found>> Search::verified(std::vector<Found> found) {
+  std::vector<Found> sure;
+  for (const Found& one : found) {
+    if (probes_ >= kProbesMax) break;
+    ++probes_;
+    TRY_ASSIGN(const std::optional<double> score, matcher_->verify(one.row, connection_));
+    if (!score) continue;
+    sure.push_back({collector_.place_of(one.row, *score), one.row});
+  }
+  std::ranges::sort(sure, [this](const Found& a, const Found& b) {
+    return goes_before(question_.sort, a.place, b.place);
+  });
+  return sure;
+}
+
+Result<Answer> Search::answer() {
+  Answer answer;
+  if (matcher_ != nullptr && matcher_->damaged()) {
+    return Error{Errc::Corrupt, "pack: a list is damaged"};
+  }
+  collector_.facets(answer);
+  answer.total = collector_.taken();
+  answer.exact = complete_;
+  answer.found = collector_.finish();
+  if (unsure_ && question_.sort == Sort::Relevance && !by_day_) {
+    const bool all = std::ssize(answer.found) == answer.total && !question_.after;
+    TRY_ASSIGN(answer.found, verified(std::move(answer.found)));
+    answer.total = std::ssize(answer.found);
+    answer.exact = complete_ && all;
+  } else if (!complete_ && filters_.empty() && matcher_ != nullptr) {
+    answer.total = std::max(answer.total, matcher_->rows_min());
+    answer.exact = matcher_->rows_min() == matcher_->rows_max();
+  }
+  if (answer.found.size() > limit()) answer.found.resize(limit());
+  return answer;
+}
+
+double average_of(const Frequencies& frequencies) {
+  return static_cast<double>(frequencies.length) /
+         static_cast<double>(std::max<std::int64_t>(1, frequencies.documents));
+}
+
+}  // namespace
+
+Result<Answer> search_pack(const Pack::State& pack, const Question& question) {
+  if (question.query->empty()) return Answer{};
+  TRY_ASSIGN(const PooledConnection connection, pack.connection());
+  TRY_ASSIGN(const RowFilters filters, RowFilters::make(pack, question, *connection));
+  const Frequencies& frequencies = *question.frequencies;
+  const Ranking ranking(pack.columns, static_cast<double>(frequencies.documents),
+                        average_of(frequencies));
+  std::unique_ptr<RowMatcher> matcher;
+  if (question.query->words) {
+    TRY_ASSIGN(matcher, make_matcher(*question.query->words, frequencies, ranking, *connection,
+                                     static_cast<std::uint32_t>(pack.columns.documents())));
+  }
+  return Search(pack, question, *connection, filters, matcher.get()).run();
+}
+
+}  // namespace quern::search

@@ -26,10 +26,10 @@ constexpr std::int32_t kYearMax = 9999;
 
 constexpr Sql kDocuments{
     "SELECT f.id, f.job, f.parent, f.filename, f.content_type, f.detected_type, f.metadata,"
-    " f.page, t.text, t.blob, NULL FROM file AS f JOIN file_text AS t ON t.file = f.id"
+    " f.page, t.text, t.blob, t.page_ends FROM file AS f JOIN file_text AS t ON t.file = f.id"
     " JOIN job AS j ON j.id = f.job WHERE f.id = $1 AND f.class = 1 AND NOT j.deleting",
     "SELECT f.id, f.job, f.parent, f.filename, f.content_type, f.detected_type, f.metadata,"
-    " f.page, t.text, t.blob, NULL FROM file AS f JOIN file_text AS t ON t.file = f.id"
+    " f.page, t.text, t.blob, t.page_ends FROM file AS f JOIN file_text AS t ON t.file = f.id"
     " JOIN job AS j ON j.id = f.job WHERE f.id = ANY ($1) AND f.class = 1 AND NOT j.deleting"};
 constexpr Sql kParents{
     "SELECT id, parent, filename, content_type, detected_type FROM file WHERE id = $1",
@@ -51,21 +51,6 @@ std::string type_of(const Row& row, std::size_t content, std::size_t detected) {
   return row.is_null(detected) ? row.get<std::string>(content) : row.get<std::string>(detected);
 }
 
-// Pages are of use only where they are ours, ascending.
-std::vector<std::uint32_t> parse_page_ends(const Row& row, std::size_t column) {
-  std::vector<std::uint32_t> ends;
-  if (row.is_null(column)) return ends;
-  boost::system::error_code failed;
-  const json::value value = json::parse(row.get<std::string>(column), failed);
-  const json::array* list = failed ? nullptr : value.if_array();
-  if (list == nullptr) return ends;
-  for (const json::value& end : *list) {
-    if (!end.is_int64() || end.get_int64() < 0 || end.get_int64() > UINT32_MAX) return {};
-    ends.push_back(static_cast<std::uint32_t>(end.get_int64()));
-  }
-  return std::is_sorted(ends.begin(), ends.end()) ? ends : std::vector<std::uint32_t>();
-}
-
 Collected document_of(const Row& row) {
   Collected one;
   PackDocument& document = one.document;
@@ -83,7 +68,7 @@ Collected document_of(const Row& row) {
   document.page = row.get<std::int64_t>(7);
   if (!row.is_null(8)) document.text = row.get<std::string>(8);
   one.text = row.get<std::optional<blob::BlobId>>(9);
-  document.page_ends = parse_page_ends(row, 10);
+  if (!row.is_null(10)) document.page_ends = tree::parse_page_ends(row.get<std::string>(10));
   return one;
 }
 

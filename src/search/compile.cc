@@ -16,6 +16,11 @@ constexpr std::int64_t kPrefixRowsMax = 4'000;
 constexpr std::size_t kPrefixWords = 50;
 constexpr std::size_t kPrefixPhrases = 16;
 
+// Where no document has the word in this field, there is no such list.
+std::int64_t list_of(const TermRow& term, Field field) {
+  return term.list + static_cast<std::int64_t>(field);
+}
+
 class Compiler {
  public:
   Compiler(const Frequencies& frequencies, const Ranking& ranking, Connection& connection,
@@ -88,16 +93,7 @@ class Compiler {
   Result<std::unique_ptr<Source>> token_source(const std::string& token, Field field) {
     TRY_ASSIGN(const TermRow term, connection_.term(token));
     if (term.list == 0) return matched({&token, 1}, field, LastToken::Whole);
-    return list_source(term, field);
-  }
-
-  Result<std::unique_ptr<Source>> list_source(const TermRow& term, Field field) {
-    const std::int64_t id = term.list + static_cast<std::int64_t>(field);
-    TRY_ASSIGN(std::string rows, connection_.list(id, Connection::ListPart::Rows));
-    // No document has the word in this field.
-    if (rows.empty()) return make_rows_source({});
-    TRY_ASSIGN(std::string best, connection_.list(id, Connection::ListPart::Best));
-    return make_list_source(std::move(rows), std::move(best), documents_);
+    return make_list_source(list_of(term, field), connection_, documents_);
   }
 
   Result<std::unique_ptr<Source>> phrase_source(std::span<const std::string> tokens, Field field) {
@@ -112,7 +108,8 @@ class Compiler {
     if (rare) return matched(tokens, field, LastToken::Whole);
     std::vector<std::unique_ptr<Source>> sources;
     for (const TermRow& term : terms) {
-      TRY_ASSIGN(std::unique_ptr<Source> source, list_source(term, field));
+      TRY_ASSIGN(std::unique_ptr<Source> source,
+                 make_list_source(list_of(term, field), connection_, documents_));
       sources.push_back(std::move(source));
     }
     const std::optional<std::string> phrase = phrase_text(tokens, field, LastToken::Whole);
@@ -136,7 +133,7 @@ class Compiler {
       sources.push_back(std::move(source));
     }
     if (sources.empty()) return matched(tokens, field, LastToken::Beginning);
-    return make_any_source(std::move(sources));
+    return make_any_source(std::move(sources), documents_);
   }
 
   const Frequencies& frequencies_;

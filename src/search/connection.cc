@@ -24,6 +24,7 @@ constexpr char kMatch[] = "SELECT rowid, quern_weight(words) FROM words WHERE wo
 constexpr char kHas[] = "SELECT 1 FROM words WHERE words MATCH ?1 LIMIT 1";
 constexpr char kProbe[] =
     "SELECT quern_weight(words) FROM words WHERE words MATCH ?1 AND rowid = ?2";
+constexpr char kCount[] = "SELECT documents FROM list WHERE id = ?1";
 constexpr char kRows[] = "SELECT rows FROM list WHERE id = ?1";
 constexpr char kBest[] = "SELECT best FROM list WHERE id = ?1";
 constexpr char kBegin[] =
@@ -123,6 +124,7 @@ Result<> Connection::prepare() {
   TRY_ASSIGN(match_, file_.prepare(kMatch));
   TRY_ASSIGN(has_, file_.prepare(kHas));
   TRY_ASSIGN(probe_, file_.prepare(kProbe));
+  TRY_ASSIGN(count_, file_.prepare(kCount));
   TRY_ASSIGN(rows_, file_.prepare(kRows));
   TRY_ASSIGN(best_, file_.prepare(kBest));
   TRY_ASSIGN(begin_, file_.prepare(kBegin));
@@ -190,6 +192,13 @@ Result<std::uint32_t> Connection::probe(const std::string& phrase, std::uint32_t
   probe_.bind_text(1, phrase).bind(2, row);
   TRY_ASSIGN(const bool there, probe_.step());
   return there ? static_cast<std::uint32_t>(std::max<std::int64_t>(1, probe_.number(0))) : 0;
+}
+
+Result<std::int64_t> Connection::list_rows(std::int64_t id) {
+  const ResetAtEnd reset(count_);
+  count_.bind(1, id);
+  TRY_ASSIGN(const bool there, count_.step());
+  return there ? count_.number(0) : 0;
 }
 
 Result<std::string> Connection::list(std::int64_t id, ListPart part) {

@@ -54,6 +54,8 @@ class Connection {
   Result<bool> has(const std::string& phrase);
   // The weight of a phrase in one row; 0: it is not there.
   Result<std::uint32_t> probe(const std::string& phrase, std::uint32_t row);
+  // How many rows a list has; 0: there is none.
+  Result<std::int64_t> list_rows(std::int64_t id);
   enum class ListPart { Rows, Best };
   // Empty where there is none.
   Result<std::string> list(std::int64_t id, ListPart part);
@@ -77,6 +79,7 @@ class Connection {
   Statement match_;
   Statement has_;
   Statement probe_;
+  Statement count_;
   Statement rows_;
   Statement best_;
   Statement begin_;

@@ -15,6 +15,8 @@ constexpr std::uint32_t kFirstWindow = 2'048;
 constexpr std::uint32_t kWindowGrowth = 4;
 // Of a question with phrases that must be looked up: so many of the best are.
 constexpr std::size_t kUnsureKept = 256;
+// A score can fall when it is looked up; so more are than are asked for.
+constexpr std::size_t kVerifiedFactor = 2;
 // A champion that is scored stands for many that are not: with fewer of them than this, more rows
 // are walked.
 constexpr std::int64_t kChampionsMin = 200;
@@ -30,13 +32,13 @@ class Search {
         matcher_(matcher),
         documents_(static_cast<std::uint32_t>(pack.columns.documents())),
         unsure_(matcher != nullptr && matcher->unsure()),
-        by_day_(matcher == nullptr || matcher->scoring() == 0),
+        unscored_(matcher == nullptr || matcher->scoring() == 0),
         collector_(pack.columns, question, kept()) {}
 
   Result<Answer> run() {
-    if (few()) {
+    if (few() && !probing()) {
       TRY(walk_all());
-    } else if (question_.sort == Sort::Relevance && !by_day_) {
+    } else if (!by_day()) {
       TRY(take_champions());
       if (!enough()) TRY(walk_newest());
     } else if (question_.sort == Sort::Oldest) {
@@ -50,11 +52,15 @@ class Search {
  private:
   std::size_t limit() const { return std::min(question_.limit, kCandidatesMax); }
   std::size_t kept() const {
-    return unsure_ && question_.sort == Sort::Relevance ? std::max(limit(), kUnsureKept) : limit();
+    return unsure_ && !by_day() ? std::max(limit(), kUnsureKept) : limit();
   }
   bool few() const {
     return matcher_ != nullptr && matcher_->rows_max() <= std::int64_t{kCandidatesMax};
   }
+  // In the order of days a row that does not match would push out one that does: each is looked up
+  // at once.
+  bool probing() const { return unsure_ && by_day(); }
+  bool by_day() const { return question_.sort != Sort::Relevance || unscored_; }
   bool enough() const { return collector_.full() && collector_.taken() >= kChampionsMin; }
   bool spent() const {
     return walked_ >= kRowsWalkedMax || collector_.taken() >= std::int64_t{kCandidatesMax} ||
@@ -65,12 +71,16 @@ class Search {
     return row <= documents_ ? row : kNoRow;
   }
 
-  Result<> take(std::uint32_t row);
+  double score_by_day(std::uint32_t row) const { return pack_.columns.day[row - 1]; }
+
+  void take(std::uint32_t row);
   Result<> walk_range(RowRange range);
+  Result<> probe_range(RowRange range);
   Result<> walk_all();
   Result<> walk_newest();
   Result<> walk_oldest();
   Result<> take_champions();
+  Result<> take_scored(const std::vector<ScoredRow>& rows);
   Result<Answer> answer();
   Result<std::vector<Found>> verified(std::vector<Found> found);
 
@@ -81,7 +91,7 @@ class Search {
   RowMatcher* matcher_;  // null: only filters
   std::uint32_t documents_;
   bool unsure_;
-  bool by_day_;  // nothing scores: the newest are the best
+  bool unscored_;  // the newest are the best
   Collector collector_;
   std::vector<std::uint32_t> champions_;  // taken already
   std::size_t walked_ = 0;
@@ -90,26 +100,40 @@ class Search {
 };
 
 // A row that matches, or may.
-Result<> Search::take(std::uint32_t row) {
-  if (!filters_.accepts(row)) return {};
-  if (std::ranges::binary_search(champions_, row)) return {};
-  // In the order of days a row that does not match would push out one that does.
-  if (unsure_ && (question_.sort != Sort::Relevance || by_day_)) {
-    ++probes_;
-    TRY_ASSIGN(const std::optional<double> score, matcher_->verify(row, connection_));
-    if (!score) return {};
-  }
-  const double score =
-      by_day_ ? static_cast<double>(pack_.columns.day[row - 1]) : matcher_->score(row);
-  collector_.take(row, score);
-  return {};
+void Search::take(std::uint32_t row) {
+  if (!filters_.accepts(row) || std::ranges::binary_search(champions_, row)) return;
+  collector_.take(row, unscored_ ? score_by_day(row) : matcher_->score(row));
 }
 
 Result<> Search::walk_range(RowRange range) {
+  if (probing()) return probe_range(range);
   for (std::uint32_t row = next(range.first); row <= range.second && row != kNoRow;
        row = next(row + 1)) {
     ++walked_;
-    TRY(take(row));
+    take(row);
+  }
+  return {};
+}
+
+// In the order of the answer, and only until there is enough.
+Result<> Search::probe_range(RowRange range) {
+  std::vector<std::uint32_t> rows;
+  for (std::uint32_t row = next(range.first); row <= range.second && row != kNoRow;
+       row = next(row + 1)) {
+    ++walked_;
+    const Place place = collector_.place_of(row, score_by_day(row));
+    if (question_.after && !goes_before(question_.sort, *question_.after, place)) continue;
+    if (filters_.accepts(row)) rows.push_back(row);
+  }
+  std::ranges::sort(rows, [this](std::uint32_t a, std::uint32_t b) {
+    return goes_before(question_.sort, collector_.place_of(a, score_by_day(a)),
+                       collector_.place_of(b, score_by_day(b)));
+  });
+  for (const std::uint32_t row : rows) {
+    if (collector_.full() || probes_ >= kProbesMax) return {};
+    ++probes_;
+    TRY_ASSIGN(const std::optional<double> score, matcher_->verify(row, connection_));
+    if (score) collector_.take(row, unscored_ ? score_by_day(row) : *score);
   }
   return {};
 }
@@ -127,9 +151,7 @@ Result<> Search::walk_newest() {
     for (std::uint32_t end = range->second; end >= range->first;) {
       const std::uint32_t begin = end - range->first < window ? range->first : end - window + 1;
       TRY(walk_range({begin, end}));
-      const bool found =
-          question_.sort == Sort::Relevance && !by_day_ ? enough() : collector_.full();
-      if (found || spent()) return {};
+      if ((by_day() ? collector_.full() : enough()) || spent()) return {};
       window = std::min(window, UINT32_MAX / kWindowGrowth) * kWindowGrowth;
       end = begin - 1;
     }
@@ -161,7 +183,18 @@ Result<> Search::walk_oldest() {
   return {};
 }
 
+Result<> Search::take_scored(const std::vector<ScoredRow>& rows) {
+  for (const ScoredRow& one : rows) {
+    if (filters_.accepts(one.row)) collector_.take(one.row, one.score);
+    champions_.push_back(one.row);
+  }
+  std::ranges::sort(champions_);
+  return {};
+}
+
 Result<> Search::take_champions() {
+  TRY_ASSIGN(const auto scored, matcher_->best_scored());
+  if (scored) return take_scored(*scored);
   std::vector<std::uint32_t> rows;
   TRY(matcher_->best(rows, std::max<std::size_t>(1, kCandidatesMax / matcher_->scoring())));
   std::ranges::sort(rows);
@@ -169,7 +202,7 @@ Result<> Search::take_champions() {
   for (const std::uint32_t row : rows) {
     if (row == 0 || row > documents_) return Error{Errc::Corrupt, "pack: a list is damaged"};
     if (!filters_.accepts(row) || matcher_->seek(row) != row) continue;
-    TRY(take(row));
+    take(row);
   }
   champions_ = std::move(rows);
   return {};
@@ -179,7 +212,7 @@ Result<> Search::take_champions() {
 Result<std::vector<Found>> Search::verified(std::vector<Found> found) {
   std::vector<Found> sure;
   for (const Found& one : found) {
-    if (probes_ >= kProbesMax) break;
+    if (probes_ >= kProbesMax || sure.size() >= kVerifiedFactor * limit()) break;
     ++probes_;
     TRY_ASSIGN(const std::optional<double> score, matcher_->verify(one.row, connection_));
     if (!score) continue;
@@ -200,11 +233,12 @@ Result<Answer> Search::answer() {
   answer.total = collector_.taken();
   answer.exact = complete_;
   answer.found = collector_.finish();
-  if (unsure_ && question_.sort == Sort::Relevance && !by_day_) {
+  if (unsure_ && !by_day()) {
+    const std::size_t kept = answer.found.size();
     const bool all = std::ssize(answer.found) == answer.total && !question_.after;
     TRY_ASSIGN(answer.found, verified(std::move(answer.found)));
     answer.total = std::ssize(answer.found);
-    answer.exact = complete_ && all;
+    answer.exact = complete_ && all && probes_ == kept;
   } else if (!complete_ && filters_.empty() && matcher_ != nullptr) {
     answer.total = std::max(answer.total, matcher_->rows_min());
     answer.exact = matcher_->rows_min() == matcher_->rows_max();

@@ -43,6 +43,17 @@ class Leaf final : public RowMatcher {
     for (const Posting& posting : postings) rows.push_back(posting.row);
     return {};
   }
+  Result<std::optional<std::vector<ScoredRow>>> best_scored() override {
+    if (unsure()) return std::optional<std::vector<ScoredRow>>();
+    TRY_ASSIGN(std::vector<Posting> postings, source_->best());
+    if (postings.size() > kCandidatesMax) keep_heaviest(postings, kCandidatesMax);
+    std::vector<ScoredRow> scored;
+    scored.reserve(postings.size());
+    for (const Posting& posting : postings) {
+      scored.push_back({posting.row, rarity_ * ranking_.impact(posting.row, posting.weight)});
+    }
+    return std::optional(std::move(scored));
+  }
   std::size_t scoring() const override { return 1; }
   bool damaged() const override { return source_->damaged(); }
 

@@ -15,6 +15,11 @@
 
 namespace quern::search {
 
+struct ScoredRow {
+  std::uint32_t row = 0;
+  double score = 0;
+};
+
 class RowMatcher {
  public:
   virtual ~RowMatcher() = default;
@@ -31,6 +36,10 @@ class RowMatcher {
   virtual std::int64_t rows_min() const = 0;
   // Adds the rows that are likely to have the best scores, at most `quota` for each word.
   virtual Result<> best(std::vector<std::uint32_t>& rows, std::size_t quota) = 0;
+  // The same with their scores, where it is one word: nothing else need be looked at.
+  virtual Result<std::optional<std::vector<ScoredRow>>> best_scored() {
+    return std::optional<std::vector<ScoredRow>>();
+  }
   // How many words can make a score; without any, there is none.
   virtual std::size_t scoring() const = 0;
   virtual bool damaged() const = 0;

@@ -1,6 +1,8 @@
 #include "search/source.h"
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
 
 #include "search/pack_format.h"
 
@@ -39,28 +41,94 @@ class RowsSource final : public Source {
 
 class ListSource final : public Source {
  public:
-  ListSource(std::unique_ptr<const std::string> bytes, std::string best, ListCursor cursor,
-             std::uint32_t documents)
-      : bytes_(std::move(bytes)),
-        best_(std::move(best)),
-        cursor_(std::move(cursor)),
-        documents_(documents) {}
+  ListSource(std::int64_t id, std::int64_t rows, Connection& connection, std::uint32_t documents)
+      : id_(id), rows_(rows), connection_(connection), documents_(documents) {}
 
-  std::uint32_t seek(std::uint32_t row) override { return cursor_.seek(row); }
-  std::uint32_t weight() const override { return cursor_.weight(); }
-  std::int64_t rows() const override { return cursor_.rows(); }
-  Result<std::vector<Posting>> best() override {
-    return read_list(best_.empty() ? *bytes_ : best_, documents_);
+  std::uint32_t seek(std::uint32_t row) override {
+    if (!cursor_ && !load()) return kNoRow;
+    return cursor_->seek(row);
   }
-  bool damaged() const override { return cursor_.damaged(); }
+  std::uint32_t weight() const override { return cursor_->weight(); }
+  std::int64_t rows() const override { return rows_; }
+  Result<std::vector<Posting>> best() override {
+    TRY_ASSIGN(const std::string best, connection_.list(id_, Connection::ListPart::Best));
+    if (!best.empty()) return read_list(best, documents_);
+    if (!cursor_ && !load()) return Error{Errc::Corrupt, "pack: a list is damaged"};
+    return read_list(bytes_, documents_);
+  }
+  bool damaged() const override { return damaged_ || (cursor_ && cursor_->damaged()); }
 
  private:
-  std::unique_ptr<const std::string> bytes_;  // what the cursor reads
-  std::string best_;
-  ListCursor cursor_;
+  bool load() {
+    if (damaged_) return false;
+    auto bytes = connection_.list(id_, Connection::ListPart::Rows);
+    if (bytes) {
+      bytes_ = *std::move(bytes);
+      auto cursor = ListCursor::open(bytes_, documents_);
+      if (cursor && cursor->rows() == rows_) cursor_.emplace(*std::move(cursor));
+    }
+    damaged_ = !cursor_;
+    return !damaged_;
+  }
+
+  std::int64_t id_;
+  std::int64_t rows_;
+  Connection& connection_;
   std::uint32_t documents_;
+  std::string bytes_;  // what the cursor reads
+  std::optional<ListCursor> cursor_;
+  bool damaged_ = false;
 };
 
+// The weight of every row of a pack, a byte each: adding up many lists takes no comparisons, and
+// rows without any are passed eight at a time.
+class DenseSource final : public Source {
+ public:
+  explicit DenseSource(std::uint32_t documents)
+      : weights_((std::size_t{documents} + 1 + kStride - 1) / kStride * kStride) {}
+
+  void add(Source& source) {
+    for (std::uint32_t row = source.seek(1); row < weights_.size(); row = source.seek(row + 1)) {
+      std::uint8_t& weight = weights_[row];
+      rows_ += weight == 0 ? 1 : 0;
+      weight = static_cast<std::uint8_t>(std::min(weight + source.weight(), kWeightMax));
+    }
+    damaged_ = damaged_ || source.damaged();
+  }
+  void leave_out() { all_ = false; }
+
+  std::uint32_t seek(std::uint32_t row) override {
+    std::size_t at = row;
+    while (at < weights_.size() && weights_[at] == 0) {
+      std::uint64_t eight = 0;
+      if (at % kStride == 0) std::memcpy(&eight, weights_.data() + at, kStride);
+      at += at % kStride == 0 && eight == 0 ? kStride : 1;
+    }
+    return at_ = at < weights_.size() ? static_cast<std::uint32_t>(at) : kNoRow;
+  }
+  std::uint32_t weight() const override { return weights_[at_]; }
+  std::int64_t rows() const override { return rows_; }
+  bool exact() const override { return all_; }
+  Result<std::vector<Posting>> best() override {
+    std::vector<Posting> all;
+    all.reserve(static_cast<std::size_t>(rows_));
+    for (std::uint32_t row = seek(1); row != kNoRow; row = seek(row + 1)) {
+      all.push_back({row, weights_[row]});
+    }
+    return all;
+  }
+  bool damaged() const override { return damaged_; }
+
+ private:
+  static constexpr std::size_t kStride = 8;
+  std::vector<std::uint8_t> weights_;
+  std::int64_t rows_ = 0;
+  std::uint32_t at_ = 0;
+  bool all_ = true;
+  bool damaged_ = false;
+};
+
+// Of phrases that must be looked up.
 class AnySource final : public Source {
  public:
   explicit AnySource(std::vector<std::unique_ptr<Source>> sources)
@@ -88,10 +156,8 @@ class AnySource final : public Source {
     for (const auto& source : sources_) sum += source->rows();
     return sum;
   }
-  bool exact() const override { return sources_.size() <= 1; }
-  bool unsure() const override {
-    return std::ranges::any_of(sources_, [](const auto& source) { return source->unsure(); });
-  }
+  bool exact() const override { return false; }
+  bool unsure() const override { return true; }
   Result<std::uint32_t> probe(Connection& connection) override {
     std::uint32_t sum = 0;
     for (std::size_t i = 0; i < sources_.size(); ++i) {
@@ -165,17 +231,34 @@ std::unique_ptr<Source> make_rows_source(std::vector<Posting> postings) {
   return std::make_unique<RowsSource>(std::move(postings));
 }
 
-Result<std::unique_ptr<Source>> make_list_source(std::string rows, std::string best,
+Result<std::unique_ptr<Source>> make_list_source(std::int64_t id, Connection& connection,
                                                  std::uint32_t documents) {
-  auto bytes = std::make_unique<const std::string>(std::move(rows));
-  TRY_ASSIGN(ListCursor cursor, ListCursor::open(*bytes, documents));
-  return std::unique_ptr<Source>(std::make_unique<ListSource>(std::move(bytes), std::move(best),
-                                                              std::move(cursor), documents));
+  TRY_ASSIGN(const std::int64_t rows, connection.list_rows(id));
+  if (rows == 0) return make_rows_source({});
+  if (rows < 0 || rows > std::int64_t{documents}) {
+    return Error{Errc::Corrupt, "pack: a list is damaged"};
+  }
+  return std::unique_ptr<Source>(std::make_unique<ListSource>(id, rows, connection, documents));
 }
 
-std::unique_ptr<Source> make_any_source(std::vector<std::unique_ptr<Source>> sources) {
+std::unique_ptr<Source> make_any_source(std::vector<std::unique_ptr<Source>> sources,
+                                        std::uint32_t documents) {
   if (sources.size() == 1) return std::move(sources.front());
-  return std::make_unique<AnySource>(std::move(sources));
+  if (std::ranges::any_of(sources, [](const auto& source) { return source->unsure(); })) {
+    return std::make_unique<AnySource>(std::move(sources));
+  }
+  auto dense = std::make_unique<DenseSource>(documents);
+  std::int64_t rows = 0;
+  for (const auto& source : sources) {
+    // At least one of them, whatever its size.
+    if (rows > 0 && rows + source->rows() > kAnyRowsMax) {
+      dense->leave_out();
+      continue;
+    }
+    dense->add(*source);
+    rows += source->rows();
+  }
+  return dense;
 }
 
 std::unique_ptr<Source> make_phrase_source(std::vector<std::unique_ptr<Source>> tokens,

@@ -33,11 +33,15 @@ class Source {
 };
 
 std::unique_ptr<Source> make_rows_source(std::vector<Posting> postings);
-// A list of the pack. `best` is empty where it has no champions.
-Result<std::unique_ptr<Source>> make_list_source(std::string rows, std::string best,
+// A list of the pack, read when its rows are asked for: the best ones may do. The connection
+// outlives it.
+Result<std::unique_ptr<Source>> make_list_source(std::int64_t id, Connection& connection,
                                                  std::uint32_t documents);
-// Rows of any of them.
-std::unique_ptr<Source> make_any_source(std::vector<std::unique_ptr<Source>> sources);
+// Rows of any of them. Beyond so many rows together the rest is left out: they are given with the
+// most frequent first.
+inline constexpr std::int64_t kAnyRowsMax = 100'000;
+std::unique_ptr<Source> make_any_source(std::vector<std::unique_ptr<Source>> sources,
+                                        std::uint32_t documents);
 // Rows of all of them, which may have the phrase.
 std::unique_ptr<Source> make_phrase_source(std::vector<std::unique_ptr<Source>> tokens,
                                            std::string phrase);

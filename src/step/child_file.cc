@@ -85,6 +85,13 @@ void take_bytes(const Lent& lent, ChildUnderWay& child, tree::NewFile& file) {
   }
   file.thumbnail = std::move(child.thumbnail);
   file.text = std::move(child.text);
+  if (!file.text) return;
+  const std::uint64_t text_bytes =
+      file.text->blob ? static_cast<std::uint64_t>(file.text->blob->bytes) : file.text->text.size();
+  // Where the text was cut, or mended, they may lie beyond it.
+  if (tree::are_page_ends(child.head.page_ends, text_bytes)) {
+    file.text->page_ends = std::move(child.head.page_ends);
+  }
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "model/error_kind.h"
+#include "tree/page_ends.h"
 
 namespace quern::step {
 
@@ -67,12 +68,13 @@ struct ChildHead {
   std::string metadata;  // a JSON object as text
   bool want_ocr = false;
   bool want_split = false;
+  tree::PageEnds page_ends;  // `pageEnds`, which may be missing: bytes of the text of each page
 
   friend bool operator==(const ChildHead&, const ChildHead&) = default;
 };
-// All six are needed, with their types; further keys are ignored, of two equal ones the last
-// counts. Bytes that are no UTF-8 and halves of surrogate pairs become U+FFFD first. Invalid says
-// which field is wrong: the text behind "step error: ".
+// All six are needed, with their types; page ends that are none and further keys are ignored, of
+// two equal ones the last counts. Bytes that are no UTF-8 and halves of surrogate pairs become
+// U+FFFD first. Invalid says which field is wrong: the text behind "step error: ".
 Result<ChildHead> parse_child(std::string_view json);
 
 // 0 to 1, whatever numbers come; nullopt where it is none of the known forms.

@@ -195,6 +195,21 @@ Result<const json::array*> files_in(const json::object& object, std::string_view
   return &value->get_array();
 }
 
+// None where they are no ascending numbers, or too many.
+tree::PageEnds page_ends_of(const json::object& object) {
+  const json::value* value = object.if_contains("pageEnds");
+  if (value == nullptr || !value->is_array()) return {};
+  const json::array& list = value->get_array();
+  if (list.size() > tree::kPageEndsMax) return {};
+  tree::PageEnds ends;
+  for (const json::value& end : list) {
+    json::error_code error;
+    ends.push_back(end.to_number<std::uint32_t>(error));
+    if (error || !end.is_int64()) return {};
+  }
+  return tree::are_page_ends(ends, UINT32_MAX) ? ends : tree::PageEnds();
+}
+
 }  // namespace
 
 Result<ChildHead> parse_child(std::string_view bytes) {
@@ -210,6 +225,7 @@ Result<ChildHead> parse_child(std::string_view bytes) {
   if (!metadata->is_object()) return wrong_type("metadata", "an object");
   drop_infinities(*metadata);
   child.metadata = json::serialize(*metadata);
+  child.page_ends = page_ends_of(object);
   return child;
 }
 

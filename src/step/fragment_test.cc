@@ -105,6 +105,20 @@ TEST(FragmentTest, EachFieldIsNeededWithItsType) {
   }
 }
 
+TEST(FragmentTest, PageEndsAreReadAndWhatIsNoneIsIgnored) {
+  const auto ends_of = [](const std::string& value) {
+    return parse_child(fmt::format(R"({{{},"pageEnds":{}}})", kChild, value)).value().page_ends;
+  };
+  EXPECT_EQ(ends_of("[4,4,10]"), (tree::PageEnds{4, 4, 10}));
+  for (const char* none : {"[]", "null", "7", "{}", R"("4")", "[4,3]", "[-1]", "[1.5]",
+                           "[4294967296]", R"(["4"])", "[[4]]", "[1e3]"}) {
+    EXPECT_TRUE(ends_of(none).empty()) << none;
+  }
+  std::string many = "[1";
+  for (std::size_t i = 1; i <= tree::kPageEndsMax; ++i) many += ",1";
+  EXPECT_TRUE(ends_of(many + "]").empty());
+}
+
 TEST(FragmentTest, OfTwoEqualKeysTheLastCounts) {
   const std::string json = fmt::format(
       R"({{"filename":"no","metadata":{{"a":1}},{},"metadata":{{"b":1,"b":2}}}})", kChild);

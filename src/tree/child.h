@@ -17,6 +17,7 @@
 #include "model/steps.h"
 #include "store/operation.h"
 #include "tree/job.h"
+#include "tree/page_ends.h"
 
 namespace quern::tree {
 
@@ -27,6 +28,7 @@ struct Text {
   std::optional<blob::Put> blob;  // else
   std::string sha256;             // raw
   bool cut = false;
+  PageEnds page_ends;  // of a text of several pages, perhaps
 };
 
 struct Thumbnail {

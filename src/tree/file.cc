@@ -49,7 +49,7 @@ constexpr Sql kDigests{
     " LEFT JOIN file_text AS t ON t.file = f.id WHERE f.id = $1",
     "SELECT f.id, b.sha256, t.sha256 FROM file AS f LEFT JOIN blob AS b ON b.id = f.blob"
     " LEFT JOIN file_text AS t ON t.file = f.id WHERE f.id = ANY ($1)"};
-constexpr Sql kText{"SELECT text, blob, cut FROM file_text WHERE file = $1"};
+constexpr Sql kText{"SELECT text, blob, cut, page_ends FROM file_text WHERE file = $1"};
 constexpr Sql kWaiting{"SELECT " QUERN_FILE_COLUMNS
                        ", b.sha256, b.sha1, b.place FROM file AS f JOIN blob AS b ON b.id = f.blob"
                        " WHERE f.partition = $1 AND f.state = 2 AND f.step = $2 AND +f.state < 4"
@@ -219,7 +219,7 @@ Result<StoredText> load_text(Tx& tx, FileId file) {
   TRY_ASSIGN(const Rows rows, tx.query(kText, file));
   if (rows.empty()) return Error{Errc::Missing, fmt::format("file {} has no text", file)};
   return StoredText{text_at(rows[0], 0), rows[0].get<std::optional<blob::BlobId>>(1),
-                    rows[0].get<bool>(2)};
+                    rows[0].get<bool>(2), parse_page_ends(text_at(rows[0], 3))};
 }
 
 Result<std::vector<Waiting>> load_waiting(Tx& tx, ShardId shard, const std::string& step,

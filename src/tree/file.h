@@ -12,6 +12,7 @@
 #include "model/steps.h"
 #include "store/sql.h"
 #include "tree/job.h"
+#include "tree/page_ends.h"
 
 namespace quern::tree {
 
@@ -105,6 +106,7 @@ struct StoredText {
   std::string text;
   std::optional<blob::BlobId> blob;  // instead
   bool cut = false;
+  PageEnds page_ends;  // may be empty
 };
 Result<StoredText> load_text(store::Tx& tx, FileId file);  // Missing
 

@@ -1,5 +1,7 @@
 #include "tree/insert.h"
 
+#include <deque>
+
 namespace quern::tree {
 namespace {
 
@@ -31,9 +33,11 @@ constexpr Sql kInsert{
     " $26::double precision[], $27::text[], $28::text[]) AS w"
     " RETURNING id, job, parent, index_in_parent"};
 constexpr Sql kInsertText{
-    "INSERT INTO file_text (file, text, blob, sha256, cut) VALUES ($1, $2, $3, $4, $5)",
-    "INSERT INTO file_text (file, text, blob, sha256, cut)"
-    " SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bytea[], $5::boolean[])"};
+    "INSERT INTO file_text (file, text, blob, sha256, cut, page_ends)"
+    " VALUES ($1, $2, $3, $4, $5, $6)",
+    "INSERT INTO file_text (file, text, blob, sha256, cut, page_ends)"
+    " SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bytea[], $5::boolean[],"
+    " $6::text[])"};
 constexpr Sql kAddToShard{
     "UPDATE shard SET roots = roots + $2, files = files + $3, bytes_in = bytes_in + $4,"
     " weight = weight + $5, progress = progress + $6 WHERE partition = $1",
@@ -115,13 +119,16 @@ Derived derive(const NewFile& file, const RowBlobs& blobs, const std::vector<blo
 Result<> insert_texts(Tx& tx, const std::vector<FileRow>& rows, const std::vector<AddedFile>& added,
                       const std::vector<RowBlobs>& blobs, const std::vector<blob::Stored>& kept) {
   Bulk texts;
+  std::deque<std::optional<std::string>> page_ends;  // which `texts` refers to
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].file->text) continue;
     const Text& text = *rows[i].file->text;
     store::Param inline_text(text.text);
     inline_text.null = text.blob.has_value();
-    texts.add(added[i].id, inline_text, id_of(blobs[i].text, kept), bytes_of(text.sha256),
-              text.cut);
+    page_ends.emplace_back();
+    if (!text.page_ends.empty()) page_ends.back() = to_json(text.page_ends);
+    texts.add(added[i].id, inline_text, id_of(blobs[i].text, kept), bytes_of(text.sha256), text.cut,
+              page_ends.back());
   }
   TRY(tx.bulk(kInsertText, texts));
   return {};

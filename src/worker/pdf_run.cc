@@ -26,11 +26,12 @@ constexpr std::uint64_t kSplitRatio = 100;
 constexpr std::uint64_t kSplitBytes = 1ULL << 30;
 
 // A child as the Pdf step makes it asks for nothing more.
-std::string child_of(const StepTask& task, const Metadata& metadata) {
+std::string child_of(const StepTask& task, const Metadata& metadata,
+                     std::span<const std::size_t> page_ends = {}) {
   StepTask settled = task;
   settled.metadata = metadata.json();
   settled.want_split_by_page = false;
-  return child_json(settled, {task.filename, kType, false});
+  return child_json(settled, {task.filename, kType, false, page_ends});
 }
 
 void add_about(const PdfDocument& document, Metadata& metadata) {
@@ -65,11 +66,13 @@ class PdfRun {
   StepEnd whole() {
     std::string text;
     std::string thumbnail;
+    std::vector<std::size_t> page_ends;
     for (int i = 0; i < document_->pages(); ++i) {
       if (auto failed = read(i, text, i == 0 ? &thumbnail : nullptr)) return failed;
+      page_ends.push_back(text.size());
     }
     if (static_cast<int>(damaged_.size()) == document_->pages()) return first_damage_;
-    out_.part("0.json", child_of(context_.task, metadata_));
+    out_.part("0.json", child_of(context_.task, metadata_, page_ends));
     write_blob();
     if (!thumbnail.empty()) out_.part("0-thumbnail.jpg", thumbnail);
     out_.part("0.txt", text);

@@ -151,6 +151,16 @@ TEST(LetterFormsTest, ShapesOfLettersAreTheLettersThemselves) {
   for (const char32_t c : all) EXPECT_TRUE(c >= 0x621 && c <= 0x64A) << static_cast<unsigned>(c);
 }
 
+TEST(PdfTest, ATextOfSeveralPagesSaysWhereEachEnds) {
+  const MadePdf made{{line_at(72, 700, "One"), "", line_at(72, 700, "Three")}};
+  const StepRun run = run_pdf(make_pdf(made));
+  EXPECT_EQ(run.part("0.txt"), "One\nThree\n");
+  EXPECT_THAT(run.part("0.json"), HasSubstr(R"("pageEnds":[4,4,10])"));
+  EXPECT_THAT(run_pdf(make_pdf({{line_at(72, 700, "One")}})).part("0.json"),
+              Not(HasSubstr("pageEnds")));
+  EXPECT_THAT(run_split(make_pdf(made)).part("0.json"), Not(HasSubstr("pageEnds")));
+}
+
 TEST(PdfTest, ManyPagesAreReadInTheirOrder) {
   constexpr int kPages = 2'000;
   MadePdf made;

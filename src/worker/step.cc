@@ -10,12 +10,23 @@
 
 namespace quern::worker {
 
+namespace {
+
+// With its comma; nothing for one page.
+std::string page_ends_json(std::span<const std::size_t> ends) {
+  if (ends.size() < 2) return {};
+  std::string json = fmt::format(R"(,"pageEnds":[{}])", fmt::join(ends, ","));
+  return json.size() <= kPageEndsJsonBytesMax ? json : std::string();
+}
+
+}  // namespace
+
 std::string child_json(const StepTask& task, const ChildFields& child) {
   return fmt::format(R"({{"filename":"{}","contentType":"{}","languageCode":"{}","metadata":{},)"
-                     R"("wantOcr":{},"wantSplitByPage":{}}})",
+                     R"("wantOcr":{},"wantSplitByPage":{}{}}})",
                      json_escaped(child.filename), json_escaped(child.content_type),
                      json_escaped(task.language_code), task.metadata, child.want_ocr,
-                     task.want_split_by_page);
+                     task.want_split_by_page, page_ends_json(child.page_ends));
 }
 
 std::string failure_json(const Failure& failure) {

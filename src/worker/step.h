@@ -69,7 +69,11 @@ struct ChildFields {
   std::string_view filename;
   std::string_view content_type;
   bool want_ocr = false;
+  // Of a text of several pages: its bytes up to the end of each.
+  std::span<const std::size_t> page_ends = {};
 };
+// Page ends that would take more than this are left out: all of N.json has 1 MiB.
+inline constexpr std::size_t kPageEndsJsonBytesMax = 256 * 1024;
 std::string child_json(const StepTask& task, const ChildFields& child);
 // Of N.error and failure.
 std::string failure_json(const Failure& failure);

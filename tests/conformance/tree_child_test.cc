@@ -35,6 +35,20 @@ TEST_P(TreeChildTest, AChildAppearsWithItsBytesItsTextAndItsPlace) {
   EXPECT_EQ(problems(), "");
 }
 
+TEST_P(TreeChildTest, ATextKeepsWhereItsPagesEnd) {
+  const Job job = open_job();
+  const File root = add_root(job, 0, "a.zip");
+  NewFile paged = document("a.zip/b.pdf", "one two");
+  paged.text->page_ends = {4, 7};
+  const FileId with = add_child(root, 0, std::move(paged)).id;
+  const FileId without = add_child(root, 1, document("a.zip/c.pdf", "one")).id;
+  const auto ends_of = [&](FileId id) {
+    return read([&](Tx& tx) { return load_text(tx, id); })->page_ends;
+  };
+  EXPECT_EQ(ends_of(with), (PageEnds{4, 7}));
+  EXPECT_EQ(ends_of(without), PageEnds{});
+}
+
 TEST_P(TreeChildTest, AReplayedChildIsTheSameRowAndChangesNothing) {
   const Job job = open_job();
   const File root = add_root(job, 0, "a.zip");

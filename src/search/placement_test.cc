@@ -8,6 +8,13 @@
 #include <random>
 
 namespace quern::search {
+
+// For gtest.
+static void PrintTo(const Move& move, std::ostream* out) {
+  *out << (move.kind == Move::Kind::Load ? "load " : "drop ") << move.digest << " at "
+       << move.searcher;
+}
+
 namespace {
 
 using testing::ElementsAre;
@@ -19,11 +26,6 @@ Move load(const std::string& searcher, const std::string& digest) {
 }
 Move drop(const std::string& searcher, const std::string& digest) {
   return {Move::Kind::Drop, searcher, digest};
-}
-
-void PrintTo(const Move& move, std::ostream* out) {
-  *out << (move.kind == Move::Kind::Load ? "load " : "drop ") << move.digest << " at "
-       << move.searcher;
 }
 
 // Searchers that do as they are told, and say what they hold.

@@ -13,8 +13,10 @@
 // FTS5).
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "bench/search/generator.h"
 #include "bench/search/measure.h"
@@ -75,6 +77,7 @@ class Bench {
     ask("quern", *packs, plan_.each);
     ask_at_rates(*packs);
     lose(*packs);
+    publish(*packs);
     compare("fts5", make_plain_fts5(folder_ / "plain"), plan_.plain);
     compare("xapian", make_xapian(folder_ / "xapian"), plan_.xapian);
     judge();
@@ -131,6 +134,28 @@ class Bench {
       const Times times = measure_at(engine, queries_.back().queries, rate, plan_.seconds);
       tell_times("quern", fmt::format("mixed at {}/s", rate), times);
     }
+  }
+
+  // Increments of a thousand documents, one after the other, while queries come at a fixed rate.
+  void publish(PackEngine& packs) const {
+    constexpr double kRate = 300;
+    std::vector<search::PackDocument> increment;
+    for (std::int64_t i = 1; i <= 1'000; ++i) {
+      increment.push_back(generator_.document(plan_.documents + i));
+    }
+    const std::vector<std::string>& queries = queries_.back().queries;
+    const Times calm = measure_at(packs, queries, kRate, plan_.seconds);
+    std::atomic<bool> stop = false;
+    std::atomic<int> published = 0;
+    std::thread publisher([&] {
+      for (; !stop; ++published) packs.publish(increment);
+    });
+    const Times busy = measure_at(packs, queries, kRate, plan_.seconds);
+    stop = true;
+    publisher.join();
+    tell("quern", "increments published", published, "");
+    tell_times("quern", "mixed at 300/s, calm", calm);
+    tell_times("quern", "mixed at 300/s, publishing", busy);
   }
 
   // Beginnings are left out: which words they stand for depends on the pack.

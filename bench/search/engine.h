@@ -21,9 +21,16 @@ class Engine {
   virtual std::uintmax_t bytes() const = 0;
 };
 
+// Our packs can be told of more documents while they are searched.
+class PackEngine : public Engine {
+ public:
+  // Builds one more segment, which takes the place of the one that was published before.
+  virtual void publish(const std::vector<search::PackDocument>& documents) = 0;
+};
+
 // Our packs, of at most so many documents each. Frequencies are those of all.
-std::unique_ptr<Engine> make_packs(const std::filesystem::path& folder,
-                                   std::int64_t documents_each);
+std::unique_ptr<PackEngine> make_packs(const std::filesystem::path& folder,
+                                       std::int64_t documents_each);
 // FTS5 as it comes: porter unicode61, bm25(), snippet(), texts in its own table.
 std::unique_ptr<Engine> make_plain_fts5(const std::filesystem::path& folder);
 // Xapian by its tools: scriptindex, and a quest for each query. Null where they are not installed.

@@ -36,15 +36,15 @@ std::string make_word(std::mt19937_64& random, std::size_t rank) {
   constexpr std::string_view kVowel[] = {"a", "e", "i", "o", "u", "ea", "io", "ou"};
   constexpr std::string_view kEnd[] = {"", "", "n", "r", "s", "t", "l", "ng", "ck", "m"};
   constexpr std::string_view kForm[] = {"", "", "", "s", "ing", "ed", "er", "ly"};
-  // Frequent words are short.
-  const std::size_t syllables = 1 + (rank > 100) + (rank > 5'000) + random() % 2;
+  // Frequent words are short, and have one form.
+  const std::size_t syllables = 1 + (rank > 20'000) + (rank > 200 && random() % 2 == 0);
   std::string word;
   for (std::size_t i = 0; i < syllables; ++i) {
     word += kOpen[random() % std::size(kOpen)];
     word += kVowel[random() % std::size(kVowel)];
     word += kEnd[random() % std::size(kEnd)];
   }
-  return word.append(kForm[random() % std::size(kForm)]);
+  return rank > 200 ? word.append(kForm[random() % std::size(kForm)]) : word;
 }
 
 std::vector<std::string> make_words(std::uint64_t seed) {

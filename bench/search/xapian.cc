@@ -38,7 +38,8 @@ class Xapian final : public Engine {
 
   void add(const search::PackDocument& document) override {
     dump_ << "file=" << document.file << "\ntitle=" << one_line(document.title)
-          << "\nauthor=" << document.author << "\ntext=" << one_line(document.text) << "\n\n";
+          << "\nauthor=" << one_line(document.author) << "\ntext=" << one_line(document.text)
+          << "\n\n";
   }
   void finish() override {
     dump_.close();

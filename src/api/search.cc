@@ -299,6 +299,8 @@ net::Task<Result<>> pack(PartsPtr parts, Call call) {
     if (done || net::in_ms(0) >= deadline) break;
     co_await parts->loop.sleep_until(net::in_ms(50));
   }
+  // Who searches next finds it.
+  if (done) CO_TRY(co_await parts->search->catalog().current(search::Catalog::Age::Newest));
   const std::string body = json::serialize(pack_json(now));
   co_return co_await call.exchange.respond(net::json_response(done ? 200 : 202, body));
 }

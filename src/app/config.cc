@@ -228,6 +228,8 @@ Result<> interpret_search(const Reader& read, Config& config) {
   TRY_ASSIGN(search.watch.delay_ms_max, read.number("search-delay", 1, 86'400'000));
   TRY_ASSIGN(const std::int64_t copies, read.number("search-copies", 1, 100));
   search.orchestrator.copies = static_cast<std::size_t>(copies);
+  TRY_ASSIGN(const std::int64_t merged, read.number("search-merge", 2, 100));
+  search.packing.merge_fan_in = static_cast<std::size_t>(merged);
   return {};
 }
 
@@ -284,6 +286,7 @@ const std::vector<Setting>& settings() {
       {"search-settle", "MS", "2000", "how long a collection is quiet before it is packed"},
       {"search-delay", "MS", "3000", "how long at most documents wait for that"},
       {"search-copies", "N", "2", "searchers that hold each segment, where there are so many"},
+      {"search-merge", "N", "8", "segments of about one size that become one"},
       {"search-here", "on|off", "on",
        "open the segments in this process too, not only in searchers"},
       {"free-min", "MIB", "1024", "free space that uploads leave (or 2 % of the disk, if less)"},

@@ -12,7 +12,7 @@ namespace {
 
 using store::Tx;
 
-constexpr std::int64_t kPatienceMs = 200;
+constexpr std::int64_t kPatienceMs = 20;
 
 struct Stored {
   std::vector<PackList> packs;
@@ -32,6 +32,13 @@ Result<Stored> load_stored(Tx& tx) {
     for (const std::string& digest : one.held) stored.addresses[digest].push_back(one.address);
   }
   return stored;
+}
+
+void hide_too(Snapshot& snapshot, const std::vector<std::int64_t>& jobs) {
+  std::vector<std::int64_t>& hidden = snapshot.hidden_jobs;
+  hidden.insert(hidden.end(), jobs.begin(), jobs.end());
+  std::sort(hidden.begin(), hidden.end());
+  hidden.erase(std::unique(hidden.begin(), hidden.end()), hidden.end());
 }
 
 }  // namespace
@@ -54,8 +61,10 @@ class Catalog::Loading {
       const ServedCollection* old = find_before(pack.collection);
       if (old != nullptr && is_at_hand(*old, stored.addresses)) {
         snapshot->collections.push_back(with_addresses(*old, stored.addresses));
+        // The version that masks them is not the one that is searched.
+        hide_too(*snapshot, before_->hidden_jobs);
       } else {
-        snapshot->loading = fmt::format("'{}': {}", pack.name, served.error().message());
+        snapshot->loading[pack.name] = served.error().message();
       }
       // A mask that changed between two reads is seen by the next look.
       if (served.error().kind() != Errc::Stale) {
@@ -181,27 +190,39 @@ net::Task<> Catalog::refresh(std::shared_ptr<Shared> shared, Catalog* self) {
   shared->changed.notify_all();
 }
 
+// What was deleted is hidden at once, though the newest version is still being opened.
+net::Task<Result<std::shared_ptr<const Snapshot>>> Catalog::with_hidden(
+    std::shared_ptr<const Snapshot> snapshot) {
+  auto find = [](Tx& tx) { return tree::list_hidden_jobs(tx); };
+  CO_TRY_ASSIGN(const std::vector<tree::JobId> hidden, co_await queue::read(loop_, readers_, find));
+  std::vector<std::int64_t> jobs;
+  for (const tree::JobId job : hidden) jobs.push_back(job.value);
+  auto hiding = std::make_shared<Snapshot>(*snapshot);
+  hide_too(*hiding, jobs);
+  co_return std::shared_ptr<const Snapshot>(std::move(hiding));
+}
+
 net::Task<Result<std::shared_ptr<const Snapshot>>> Catalog::current(Age age) {
   const std::shared_ptr<Shared> shared = shared_;
-  const bool old = dirty_ || net::in_ms(-options_.fresh_ms) > shared->looked;
-  // One that is under way may have looked before this call.
-  const std::int64_t wanted = age == Age::Newest ? shared->begun + 1 : shared->begun;
-  if (age == Age::Newest) {
-    while (shared->ended < shared->begun && shared->begun < wanted) {
-      co_await shared->changed.wait();
-    }
-  }
-  const bool idle = shared->ended == shared->begun;
-  if (idle && (old || age == Age::Newest || shared->snapshot == nullptr)) {
-    ++shared->begun;
-    loop_.spawn("search.refresh", refresh(shared, this));
-  }
-  const std::int64_t until = shared->begun;
-  // A look is quick. A new segment may take long to fetch: then others go on with what there is.
+  const bool dirty = dirty_;
+  const bool old = dirty || net::in_ms(-options_.fresh_ms) > shared->looked;
   const bool must = age == Age::Newest || shared->snapshot == nullptr;
+  const bool idle = shared->ended == shared->begun;
+  // The refresh to wait for. One that is under way may have looked before this call, and before
+  // what made it dirty.
+  std::int64_t wanted = 0;
+  if (old || must) wanted = shared->begun;
+  if ((old || must) && (idle || dirty || age == Age::Newest)) ++wanted;
+  // A look is quick. A new segment may take long to fetch: then others go on with what there is.
   const net::Instant patience = must ? net::kNever : net::in_ms(kPatienceMs);
-  while ((must || old) && shared->ended < until) {
-    if (co_await shared->changed.wait(patience) != net::WaitEnd::Notified) break;
+  while (shared->ended < wanted) {
+    if (shared->ended == shared->begun) {
+      ++shared->begun;
+      loop_.spawn("search.refresh", refresh(shared, this));
+    }
+    if (co_await shared->changed.wait(patience) == net::WaitEnd::Notified) continue;
+    if (shared->snapshot == nullptr) break;
+    co_return co_await with_hidden(shared->snapshot);
   }
   if (shared->snapshot == nullptr) {
     if (shared->failed) co_return *shared->failed;

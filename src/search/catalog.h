@@ -39,7 +39,7 @@ struct ServedCollection {
 struct Snapshot {
   std::vector<ServedCollection> collections;  // by name
   std::vector<std::int64_t> hidden_jobs;
-  std::string loading;  // what is not at hand at any version yet; empty: nothing
+  std::map<std::string, std::string> loading;  // not at hand at any version yet, and why, by name
 };
 
 struct CatalogOptions {
@@ -63,6 +63,8 @@ class Catalog {
   class Loading;
   struct Shared;
   static net::Task<> refresh(std::shared_ptr<Shared> shared, Catalog* self);
+  net::Task<Result<std::shared_ptr<const Snapshot>>> with_hidden(
+      std::shared_ptr<const Snapshot> snapshot);
 
   net::Loop& loop_;
   store::Readers& readers_;

@@ -24,13 +24,22 @@ int threads_of(const FinderOptions& options) {
   return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
-bool is_wanted(const ServedCollection& collection, const SearchOrder& order, const Query& query) {
+bool is_wanted(const std::string& collection, const SearchOrder& order, const Query& query) {
   const auto has = [&](const std::vector<std::string>& names) {
-    return std::find(names.begin(), names.end(), collection.name) != names.end();
+    return std::find(names.begin(), names.end(), collection) != names.end();
   };
   if (!order.collections.empty() && !has(order.collections)) return false;
   if (!query.collections.any.empty() && !has(query.collections.any)) return false;
   return !has(query.collections.none);
+}
+
+// An answer without a collection that was asked for would be half an answer.
+Result<> expect_loaded(const Snapshot& snapshot, const SearchOrder& order, const Query& query) {
+  for (const auto& [name, why] : snapshot.loading) {
+    if (!is_wanted(name, order, query)) continue;
+    return Error{Errc::Unavailable, fmt::format("the search is loading '{}': {}", name, why)};
+  }
+  return {};
 }
 
 // The last word of what was typed, folded; empty where it ends with none.
@@ -52,6 +61,7 @@ std::string last_word(std::string_view text) {
 struct Finder::Plan {
   std::vector<GroupMember> local;
   std::map<std::string, std::vector<json::object>> remote;  // segments by address
+  std::shared_ptr<Addresses> refused;
   json::array digests(const std::string& address) const {
     json::array all;
     for (const json::object& one : remote.at(address)) all.push_back(one.at("digest"));
@@ -65,6 +75,7 @@ struct Finder::Gathering {
   std::size_t open = 0;
   std::vector<json::value> answers;
   std::optional<Error> failed;
+  std::shared_ptr<Addresses> refused;
   net::Event changed;
 };
 
@@ -78,18 +89,27 @@ Finder::~Finder() {
   stop();
 }
 
+// Where none is left all of them may be asked: one more try costs less than no answer.
+std::vector<std::string> Finder::able_of(const ServedSegment& segment,
+                                         const Addresses& refused) const {
+  std::vector<std::string> able;
+  for (const std::string& address : segment.addresses) {
+    const auto shunned = shunned_.find(address);
+    const bool shuns = shunned != shunned_.end() && shunned->second >= net::in_ms(0);
+    if (!shuns && !refused.contains(address)) able.push_back(address);
+  }
+  return able.empty() && segment.pack == nullptr ? segment.addresses : able;
+}
+
 Result<Finder::Plan> Finder::plan(const Snapshot& snapshot, const SearchOrder& order,
-                                  const Query& query) {
+                                  const Query& query, std::shared_ptr<Addresses> refused) {
   Plan made;
+  made.refused = std::move(refused);
   ++turn_;
   for (const ServedCollection& collection : snapshot.collections) {
-    if (!is_wanted(collection, order, query)) continue;
+    if (!is_wanted(collection.name, order, query)) continue;
     for (const ServedSegment& one : collection.segments) {
-      std::vector<std::string> able;
-      for (const std::string& address : one.addresses) {
-        const auto shunned = shunned_.find(address);
-        if (shunned == shunned_.end() || shunned->second < net::in_ms(0)) able.push_back(address);
-      }
+      const std::vector<std::string> able = able_of(one, *made.refused);
       // Ourselves are one of those who can.
       const std::size_t choices = able.size() + (one.pack != nullptr ? 1 : 0);
       if (choices == 0) {
@@ -155,6 +175,7 @@ net::Task<> Finder::ask_one(std::shared_ptr<Gathering> gathering, std::string ad
     gathering->failed = Error{Errc::Unavailable, fmt::format("searcher {}: {}", address, why)};
     // One that has another version than we think is no worse than we are: we look again.
     if (!refused) shunned_[address] = net::in_ms(options_.shunned_ms);
+    gathering->refused->insert(address);
     log_debug("search.searcher_failed", {{"address", address}, {"error", why}});
   }
   --gathering->open;
@@ -162,8 +183,10 @@ net::Task<> Finder::ask_one(std::shared_ptr<Gathering> gathering, std::string ad
 }
 
 net::Task<Result<std::vector<json::value>>> Finder::ask_all(
-    std::string target, std::map<std::string, std::string> bodies) {
+    std::shared_ptr<const Plan> plan, std::string target,
+    std::map<std::string, std::string> bodies) {
   auto gathering = std::make_shared<Gathering>(loop_);
+  gathering->refused = plan->refused;
   gathering->open = bodies.size();
   for (auto& [address, body] : bodies) {
     loop_.spawn("search.ask", ask_one(gathering, address, target, std::move(body)));
@@ -183,7 +206,7 @@ net::Task<Result<GroupAnswer>> Finder::run_remote(std::shared_ptr<const Plan> pl
                                      {"tokens", json::array(tokens.begin(), tokens.end())}});
   }
   CO_TRY_ASSIGN(const std::vector<json::value> counts,
-                co_await ask_all("/searcher/v1/count", std::move(bodies)));
+                co_await ask_all(plan, "/searcher/v1/count", std::move(bodies)));
   auto count_here = [plan, tokens] { return count_tokens(plan->local, tokens); };
   CO_TRY_ASSIGN(order.frequencies, co_await queue::offload(loop_, pool_, std::move(count_here)));
   for (const json::value& one : counts) {
@@ -204,7 +227,7 @@ net::Task<Result<GroupAnswer>> Finder::run_remote(std::shared_ptr<const Plan> pl
     bodies[address] = json::serialize(body);
   }
   CO_TRY_ASSIGN(const std::vector<json::value> answers,
-                co_await ask_all("/searcher/v1/search", std::move(bodies)));
+                co_await ask_all(plan, "/searcher/v1/search", std::move(bodies)));
   auto search_here = [plan, order] { return search_group(plan->local, order); };
   CO_TRY_ASSIGN(GroupAnswer all, co_await queue::offload(loop_, pool_, std::move(search_here)));
   for (const json::value& one : answers) {
@@ -233,17 +256,16 @@ net::Task<Result<SearchAnswer>> Finder::search(SearchOrder order) {
   SearchAnswer answer;
   answer.query = parse_query(order.text);
   answer.any_word = order.any_word;
+  const auto refused = std::make_shared<Addresses>();
   Error last{Errc::Unavailable, "the search is starting"};
   for (int attempt = 0; attempt < options_.attempts_max; ++attempt) {
     const Catalog::Age age = attempt == 0 ? order.age : Catalog::Age::Newest;
     CO_TRY_ASSIGN(const SnapshotPtr snapshot, co_await catalog_.current(age));
-    if (!snapshot->loading.empty() && snapshot->collections.empty()) {
-      co_return Error{Errc::Unavailable, "the search is loading " + snapshot->loading};
-    }
+    CO_TRY(expect_loaded(*snapshot, order, answer.query));
     const Query& strict = answer.query;
     std::optional<Query> loose = relaxed(strict);
     const Query query = order.any_word && loose ? *loose : strict;
-    Result<Plan> made = plan(*snapshot, order, query);
+    Result<Plan> made = plan(*snapshot, order, query, refused);
     if (!made.ok()) {
       last = made.error();
       continue;
@@ -272,24 +294,41 @@ net::Task<Result<std::vector<Suggestion>>> Finder::suggest(std::string text,
                                                            std::size_t limit) {
   const std::string word = last_word(text);
   if (word.empty()) co_return std::vector<Suggestion>();
-  CO_TRY_ASSIGN(const SnapshotPtr snapshot, co_await catalog_.current(Catalog::Age::Fresh));
   SearchOrder order;
   order.collections = std::move(collections);
-  CO_TRY_ASSIGN(Plan made, plan(*snapshot, order, Query{}));
-  const auto shared = std::make_shared<const Plan>(std::move(made));
-  auto suggest_here = [shared, word, limit] {
-    return suggest_group(shared->local, word, std::min(limit, kSuggestionsMax));
-  };
+  const auto refused = std::make_shared<Addresses>();
+  Error last{Errc::Unavailable, "the search is starting"};
+  for (int attempt = 0; attempt < options_.attempts_max; ++attempt) {
+    const Catalog::Age age = attempt == 0 ? Catalog::Age::Fresh : Catalog::Age::Newest;
+    CO_TRY_ASSIGN(const SnapshotPtr snapshot, co_await catalog_.current(age));
+    Result<Plan> made = plan(*snapshot, order, Query{}, refused);
+    if (!made.ok()) {
+      last = made.error();
+      continue;
+    }
+    const auto shared = std::make_shared<const Plan>(*std::move(made));
+    Result<std::vector<Suggestion>> found =
+        co_await suggest_once(shared, word, std::min(limit, kSuggestionsMax));
+    if (found.ok() || shared->remote.empty()) co_return found;
+    last = found.error();
+  }
+  co_return last;
+}
+
+net::Task<Result<std::vector<Suggestion>>> Finder::suggest_once(std::shared_ptr<const Plan> plan,
+                                                                std::string word,
+                                                                std::size_t limit) {
+  auto suggest_here = [plan, word, limit] { return suggest_group(plan->local, word, limit); };
   CO_TRY_ASSIGN(std::vector<Suggestion> all,
                 co_await queue::offload(loop_, pool_, std::move(suggest_here)));
   std::map<std::string, std::string> bodies;
-  for (const auto& [address, segments] : shared->remote) {
-    bodies[address] = json::serialize(json::object{{"segments", shared->digests(address)},
+  for (const auto& [address, segments] : plan->remote) {
+    bodies[address] = json::serialize(json::object{{"segments", plan->digests(address)},
                                                    {"word", word},
                                                    {"limit", static_cast<std::int64_t>(limit)}});
   }
   CO_TRY_ASSIGN(const std::vector<json::value> answers,
-                co_await ask_all("/searcher/v1/suggest", std::move(bodies)));
+                co_await ask_all(plan, "/searcher/v1/suggest", std::move(bodies)));
   std::map<std::string, std::int64_t> sums;
   for (const Suggestion& one : all) sums[one.word] += one.documents;
   for (const json::value& answer : answers) {

@@ -10,6 +10,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -64,7 +65,12 @@ class Finder {
   struct Gathering;
   using SnapshotPtr = std::shared_ptr<const Snapshot>;
 
-  Result<Plan> plan(const Snapshot& snapshot, const SearchOrder& order, const Query& query);
+  using Addresses = std::set<std::string>;
+
+  // `refused`: those who did not answer this search already.
+  Result<Plan> plan(const Snapshot& snapshot, const SearchOrder& order, const Query& query,
+                    std::shared_ptr<Addresses> refused);
+  std::vector<std::string> able_of(const ServedSegment& segment, const Addresses& refused) const;
   net::Task<Result<GroupAnswer>> run(std::shared_ptr<const Plan> plan, SearchOrder order,
                                      Query query, std::vector<std::int64_t> hidden_jobs);
   net::Task<Result<GroupAnswer>> run_local(std::shared_ptr<const Plan> plan, GroupOrder order);
@@ -73,7 +79,10 @@ class Finder {
   net::Task<> ask_one(std::shared_ptr<Gathering> gathering, std::string address, std::string target,
                       std::string body);
   net::Task<Result<std::vector<boost::json::value>>> ask_all(
-      std::string target, std::map<std::string, std::string> bodies);
+      std::shared_ptr<const Plan> plan, std::string target,
+      std::map<std::string, std::string> bodies);
+  net::Task<Result<std::vector<Suggestion>>> suggest_once(std::shared_ptr<const Plan> plan,
+                                                          std::string word, std::size_t limit);
   std::shared_ptr<net::Client> client_of(const std::string& address);
 
   net::Loop& loop_;

@@ -139,6 +139,10 @@ void Orchestrator::process(queue::Work work, queue::Answered answered) {
   }
   answered(std::move(outcome));
   parts_.changed();
+  if (work.token != token_) {
+    token_ = work.token;
+    since_ = net::in_ms(0);
+  }
   plan_round({work.partition, work.token});
 }
 
@@ -150,6 +154,7 @@ void Orchestrator::plan_round(Right right) {
     const auto earliest = self->last_ + std::chrono::milliseconds(self->options_.round_ms);
     // What asked for the round is stored by then.
     co_await self->parts_.loop.sleep_until(std::max(earliest, net::in_ms(100)));
+    at.may_forget = self->since_ < net::in_ms(-kForgottenUs / 1000);
     io::Pool::Job job = [weak = self->weak_from_this(), self = self.get(),
                          at](io::Pool::Call call) {
       if (call != io::Pool::Call::Run) return;
@@ -172,7 +177,8 @@ Result<> Orchestrator::run_round(Right right) {
   TRY_ASSIGN(const State state, parts_.readers.run([](Tx& tx) { return load_state(tx); }));
   std::vector<PlacedSearcher> searchers;
   for (const Registration& one : state.searchers) {
-    if (state.now_us - one.seen_us > kForgottenUs) {
+    // Nobody could register while there was no orchestrator.
+    if (right.may_forget && state.now_us - one.seen_us > kForgottenUs) {
       TRY(forget(right, one));
       continue;
     }

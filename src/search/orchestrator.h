@@ -45,6 +45,7 @@ class Orchestrator : public queue::Processor, public std::enable_shared_from_thi
   struct Right {
     queue::PartitionId queue;
     std::int64_t token = 0;
+    bool may_forget = false;
   };
   void plan_round(Right right);
   Result<> run_round(Right right);
@@ -56,6 +57,8 @@ class Orchestrator : public queue::Processor, public std::enable_shared_from_thi
   const net::Loop::Remote remote_;
   // The loop's thread only:
   bool planned_ = false;
+  std::int64_t token_ = 0;
+  net::Instant since_;  // we have that token; whoever lives has spoken a while after it
   net::Instant last_ = net::in_ms(-3'600'000);
   io::Pool pool_{{.threads = 1, .queue_max = 16}};  // goes first
 };

@@ -23,6 +23,13 @@ class Placing {
         const bool needed = mb_.contains(digest) || kept.contains(digest);
         if (!needed && !one.dropping.contains(digest)) drop(one, digest);
       }
+      // It may not even be there to be loaded any more.
+      const std::set<std::string> loading = one.loading;
+      for (const std::string& digest : loading) {
+        if (mb_.contains(digest) || kept.contains(digest)) continue;
+        one.loading.erase(digest);
+        drop(one, digest);
+      }
     }
   }
 

@@ -65,6 +65,27 @@ Result<Query> query_of(const json::object& question) {
   return loose ? *std::move(loose) : query;
 }
 
+// What the messages of our queue say.
+struct Orders {
+  std::vector<std::string> loads;  // digests
+  std::vector<std::string> drops;
+};
+
+Orders read_orders(const json::array& items) {
+  Orders orders;
+  for (const json::value& item : items) {
+    const json::object* message = item.if_object();
+    const json::value* body = message == nullptr ? nullptr : message->if_contains("body");
+    if (body == nullptr || !body->is_object()) continue;
+    const Result<std::string> type = text_of(body->get_object(), "type");
+    const Result<std::string> digest = text_of(body->get_object(), "digest");
+    if (!type.ok() || !digest.ok()) continue;
+    if (*type == "load") orders.loads.push_back(*digest);
+    if (*type == "drop") orders.drops.push_back(*digest);
+  }
+  return orders;
+}
+
 }  // namespace
 
 class Searcher::Core : public std::enable_shared_from_this<Core> {
@@ -192,26 +213,25 @@ net::Task<Result<>> Searcher::Core::obey() {
   const json::object* object = page.if_object();
   const json::value* items = object == nullptr ? nullptr : object->if_contains("items");
   if (items == nullptr || !items->is_array()) co_return Error{Errc::Corrupt, "no list of messages"};
+  const Orders orders = read_orders(items->get_array());
   bool changed = false;
-  for (const json::value& item : items->get_array()) {
-    const json::object* message = item.if_object();
-    const json::value* body = message == nullptr ? nullptr : message->if_contains("body");
-    if (body == nullptr || !body->is_object()) continue;
-    const Result<std::string> type = text_of(body->get_object(), "type");
-    const Result<std::string> digest = text_of(body->get_object(), "digest");
-    if (!type.ok() || !digest.ok() || stopping_) continue;
-    if (*type == "load" && !folder_.has(*digest)) {
-      CO_TRY(co_await load(*digest));
-      changed = true;
-    }
-    if (*type == "drop" && folder_.has(*digest)) {
-      masks_.erase(*digest);
-      CO_TRY(folder_.drop(*digest));
-      changed = true;
-    }
+  Result<> done;
+  // Drops first: they make room. One that fails keeps nobody from doing the others.
+  for (const std::string& digest : orders.drops) {
+    if (!folder_.has(digest) || stopping_) continue;
+    masks_.erase(digest);
+    const Result<> dropped = folder_.drop(digest);
+    if (!dropped.ok()) done = dropped;
+    changed = true;
   }
-  if (changed) co_return co_await register_now();
-  co_return Result<>();
+  for (const std::string& digest : orders.loads) {
+    if (folder_.has(digest) || stopping_) continue;
+    const Result<> loaded = co_await load(digest);
+    if (!loaded.ok()) done = loaded;
+    changed = changed || loaded.ok();
+  }
+  if (changed) CO_TRY(co_await register_now());
+  co_return done;
 }
 
 net::Task<Result<>> Searcher::Core::load(std::string digest) {

@@ -52,6 +52,7 @@ class Service {
   bool works() const { return watch_ != nullptr; }
 
   Finder& finder() { return *finder_; }
+  Catalog& catalog() { return *catalog_; }
   // Documents came or went.
   void documents_changed();
   // Posts packs of what has changed (in these collections; empty: in all) and waits until what had

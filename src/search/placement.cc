@@ -17,18 +17,24 @@ class Placing {
     }
   }
 
-  void drop_unneeded(const std::set<std::string>& kept) {
+  // It may not even be there to be loaded any more.
+  void call_off(const std::set<std::string>& kept) {
     for (PlacedSearcher& one : searchers_) {
-      for (const std::string& digest : one.held) {
-        const bool needed = mb_.contains(digest) || kept.contains(digest);
-        if (!needed && !one.dropping.contains(digest)) drop(one, digest);
-      }
-      // It may not even be there to be loaded any more.
       const std::set<std::string> loading = one.loading;
       for (const std::string& digest : loading) {
         if (mb_.contains(digest) || kept.contains(digest)) continue;
         one.loading.erase(digest);
         drop(one, digest);
+      }
+    }
+  }
+
+  void drop_unneeded(const std::set<std::string>& kept) {
+    if (is_coming()) return;
+    for (PlacedSearcher& one : searchers_) {
+      for (const std::string& digest : one.held) {
+        const bool needed = mb_.contains(digest) || kept.contains(digest);
+        if (!needed && !one.dropping.contains(digest)) drop(one, digest);
       }
     }
   }
@@ -86,6 +92,15 @@ class Placing {
   std::vector<Move> take() { return std::move(moves_); }
 
  private:
+  // Whether what is needed will be held by somebody, and is not yet.
+  bool is_coming() const {
+    bool coming = false;
+    for (const auto& [digest, mb] : mb_) {
+      if (count(digest, true) == 0) return false;  // there is no room
+      coming = coming || count(digest, false) == 0;
+    }
+    return coming;
+  }
   std::int64_t size_of(const std::string& digest) const {
     const auto found = mb_.find(digest);
     return found == mb_.end() ? 0 : found->second;
@@ -144,8 +159,9 @@ std::vector<Move> place(const std::vector<PlacedSegment>& segments,
   std::sort(searchers.begin(), searchers.end(),
             [](const PlacedSearcher& a, const PlacedSearcher& b) { return a.id < b.id; });
   Placing placing(segments, std::move(searchers), copies);
-  placing.drop_unneeded(kept);
+  placing.call_off(kept);
   placing.load_missing();
+  placing.drop_unneeded(kept);
   placing.drop_surplus();
   placing.even_out();
   return placing.take();

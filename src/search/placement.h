@@ -3,7 +3,8 @@
 //
 //   - a segment that has too few holders goes to the searcher with the most free space that has
 //   none
-//   - one that nobody needs any more is dropped
+//   - one that nobody needs any more is dropped, when somebody holds each one that is needed: until
+//     then the version before is searched. Where there is no room otherwise, it is dropped at once
 //   - one with more holders than copies is dropped by the fullest of them, once the others hold it
 //   - when all of that is done, one segment at a time moves from the fullest searcher to the
 //     emptiest, where that evens them out: it is loaded there first, then dropped here

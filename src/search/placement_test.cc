@@ -175,6 +175,32 @@ TEST(PlacementTest, WhatNobodyNeedsIsDroppedUnlessItIsKeptForAMoment) {
   EXPECT_THAT(fleet.moves(), IsEmpty()) << "it was told once";
 }
 
+TEST(PlacementTest, WhatWasReplacedStaysUntilWhatReplacesItIsHeld) {
+  Fleet fleet(1);
+  fleet.add("a", 100);
+  fleet.publish("old", 40);
+  fleet.hold("a", "old");
+  fleet.retire("old");
+  fleet.publish("new", 40);
+  EXPECT_THAT(fleet.moves(), ElementsAre(load("a", "new")));
+  fleet.give(fleet.moves());
+  EXPECT_THAT(fleet.moves(), IsEmpty()) << "it is on its way";
+  fleet.obey(fleet.of("a"));
+  EXPECT_THAT(fleet.moves(), ElementsAre(drop("a", "old")));
+}
+
+TEST(PlacementTest, WhatWasReplacedMakesRoomWhereThereIsNone) {
+  Fleet fleet(1);
+  fleet.add("a", 60);
+  fleet.publish("old", 40);
+  fleet.hold("a", "old");
+  fleet.retire("old");
+  fleet.publish("new", 40);
+  EXPECT_THAT(fleet.moves(), ElementsAre(drop("a", "old")));
+  ASSERT_GE(fleet.settle(5), 0);
+  EXPECT_EQ(fleet.holders("new"), 1u);
+}
+
 TEST(PlacementTest, ALoadThatNobodyNeedsIsCalledOff) {
   Fleet fleet(1);
   fleet.add("a", 10);

@@ -286,7 +286,8 @@ TEST_P(SearchClusterTest, AColdStartOfEverythingAnswersAsBefore) {
   const boost::json::object after = ask("number3 OR number4");
   EXPECT_EQ(boost::json::serialize(after), boost::json::serialize(before));
   ASSERT_TRUE(settles());
-  expect_clean();
+  const support::Ran checked = folder_.run({"check"}, settings_);
+  EXPECT_EQ(checked.status.code, 0) << checked.standard_output << checked.standard_error;
 }
 
 // A publication that masks what was deleted and adds something new is not at hand before a searcher

@@ -58,6 +58,7 @@ class Catalog::Loading {
         snapshot->collections.push_back(*std::move(served));
         continue;
       }
+      snapshot->whole = false;
       const ServedCollection* old = find_before(pack.collection);
       if (old != nullptr && is_at_hand(*old, stored.addresses)) {
         snapshot->collections.push_back(with_addresses(*old, stored.addresses));
@@ -143,11 +144,16 @@ class Catalog::Loading {
 // What a refresh that is under way and those who wait for it have in common.
 struct Catalog::Shared {
   explicit Shared(net::Loop& loop) : changed(loop) {}
+  // The snapshot without what was deleted since.
+  std::shared_ptr<const Snapshot> shown() const;
 
   std::shared_ptr<const Snapshot> snapshot;
   std::optional<Error> failed;  // the last refresh
   std::int64_t begun = 0;       // refreshes
   std::int64_t ended = 0;
+  // Deleted jobs, with the number of refreshes that had begun by then. A publication takes a job
+  // off the list in the database; who searches an older version still has to hide it.
+  std::map<std::int64_t, std::int64_t> hidden;
   net::Instant looked = net::in_ms(-3'600'000);
   net::Event changed;
 };
@@ -164,8 +170,14 @@ Catalog::~Catalog() {
   stop();
 }
 
+void Catalog::hide(const std::vector<tree::JobId>& jobs) {
+  for (const tree::JobId job : jobs) shared_->hidden[job.value] = shared_->begun;
+  dirty_ = true;
+}
+
 net::Task<> Catalog::refresh(std::shared_ptr<Shared> shared, Catalog* self) {
   self->dirty_ = false;
+  const std::int64_t number = shared->begun;
   const net::Instant looked = net::in_ms(0);
   auto load = [](Tx& tx) { return load_stored(tx); };
   Result<Stored> stored = co_await queue::read(self->loop_, self->readers_, load);
@@ -183,6 +195,9 @@ net::Task<> Catalog::refresh(std::shared_ptr<Shared> shared, Catalog* self) {
     shared->snapshot = *std::move(loaded);
     shared->failed.reset();
     shared->looked = looked;
+    // It looked after they were deleted, and has what it saw: it hides or masks them by itself.
+    const bool whole = shared->snapshot->whole;
+    std::erase_if(shared->hidden, [&](const auto& one) { return whole && one.second < number; });
   } else {
     shared->failed = loaded.error();
   }
@@ -190,8 +205,17 @@ net::Task<> Catalog::refresh(std::shared_ptr<Shared> shared, Catalog* self) {
   shared->changed.notify_all();
 }
 
-// What was deleted is hidden at once, though the newest version is still being opened.
-net::Task<Result<std::shared_ptr<const Snapshot>>> Catalog::with_hidden(
+std::shared_ptr<const Snapshot> Catalog::Shared::shown() const {
+  if (hidden.empty()) return snapshot;
+  std::vector<std::int64_t> jobs;
+  for (const auto& [job, begun_by_then] : hidden) jobs.push_back(job);
+  auto hiding = std::make_shared<Snapshot>(*snapshot);
+  hide_too(*hiding, jobs);
+  return hiding;
+}
+
+// What others deleted is hidden soon, too, though the newest version is still being opened.
+net::Task<Result<std::shared_ptr<const Snapshot>>> Catalog::look_for_hidden(
     std::shared_ptr<const Snapshot> snapshot) {
   auto find = [](Tx& tx) { return tree::list_hidden_jobs(tx); };
   CO_TRY_ASSIGN(const std::vector<tree::JobId> hidden, co_await queue::read(loop_, readers_, find));
@@ -222,13 +246,13 @@ net::Task<Result<std::shared_ptr<const Snapshot>>> Catalog::current(Age age) {
     }
     if (co_await shared->changed.wait(patience) == net::WaitEnd::Notified) continue;
     if (shared->snapshot == nullptr) break;
-    co_return co_await with_hidden(shared->snapshot);
+    co_return co_await look_for_hidden(shared->shown());
   }
   if (shared->snapshot == nullptr) {
     if (shared->failed) co_return *shared->failed;
     co_return Error{Errc::Unavailable, "the search is starting"};
   }
-  co_return shared->snapshot;
+  co_return shared->shown();
 }
 
 }  // namespace quern::search

@@ -40,6 +40,7 @@ struct Snapshot {
   std::vector<ServedCollection> collections;  // by name
   std::vector<std::int64_t> hidden_jobs;
   std::map<std::string, std::string> loading;  // not at hand at any version yet, and why, by name
+  bool whole = true;                           // every collection is at its newest version
 };
 
 struct CatalogOptions {
@@ -55,6 +56,9 @@ class Catalog {
   // As new as the options say; with `newest`, not older than this call.
   enum class Age { Fresh, Newest };
   net::Task<Result<std::shared_ptr<const Snapshot>>> current(Age age);
+  // Jobs that were deleted a moment ago: what is searched from now on does not show them, whatever
+  // its version.
+  void hide(const std::vector<tree::JobId>& jobs);
   // Something was published. Any thread.
   void poke() { dirty_ = true; }
   void stop() { pool_.stop(); }
@@ -63,7 +67,7 @@ class Catalog {
   class Loading;
   struct Shared;
   static net::Task<> refresh(std::shared_ptr<Shared> shared, Catalog* self);
-  net::Task<Result<std::shared_ptr<const Snapshot>>> with_hidden(
+  net::Task<Result<std::shared_ptr<const Snapshot>>> look_for_hidden(
       std::shared_ptr<const Snapshot> snapshot);
 
   net::Loop& loop_;

@@ -89,10 +89,17 @@ Result<std::optional<NewSegment>> Packing::finish(Building& building) {
   NewSegment added;
   TRY_ASSIGN(added.info, building.builder.finish());
   crash_point("search.pack.built");
-  TRY(go_on());
-  TRY_ASSIGN(added.put, store_pack_file(parts_.blobs, building.path));
-  TRY(parts_.source.folder().adopt(building.path, added.info.digest));
-  return std::optional<NewSegment>(std::move(added));
+  const auto take_in = [&]() -> Result<> {
+    TRY(go_on());
+    TRY_ASSIGN(added.put, store_pack_file(parts_.blobs, building.path));
+    TRY(parts_.source.folder().adopt(building.path, added.info.digest));
+    return {};
+  };
+  const Result<> taken = take_in();
+  if (taken.ok()) return std::optional<NewSegment>(std::move(added));
+  // It would lie there until the next start.
+  (void)io::remove_durably(building.path, io::IfMissing::Fine);
+  return taken.error();
 }
 
 // Those that a live segment has already: a full pack may have been faster than their changes.

@@ -78,6 +78,11 @@ void Service::documents_changed() {
   if (watch_) watch_->poke();
 }
 
+void Service::jobs_deleted(const std::vector<tree::JobId>& jobs) {
+  catalog_->hide(jobs);
+  documents_changed();
+}
+
 net::Task<Result<bool>> Service::pack_changes(std::vector<std::string> collections,
                                               net::Instant deadline) {
   using tree::ChangedCollection;

@@ -55,6 +55,8 @@ class Service {
   Catalog& catalog() { return *catalog_; }
   // Documents came or went.
   void documents_changed();
+  // All documents of these jobs are not to be found from now on.
+  void jobs_deleted(const std::vector<tree::JobId>& jobs);
   // Posts packs of what has changed (in these collections; empty: in all) and waits until what had
   // changed before this call is published; false where that took too long or nobody packs.
   net::Task<Result<bool>> pack_changes(std::vector<std::string> collections, net::Instant deadline);

@@ -210,25 +210,29 @@ Result<std::string> digest_of(const std::filesystem::path& path, std::int64_t& b
 
 RealWords::RealWords() : bits_(kRealWordBits / 64) {}
 
+// Two bits for a word, of the halves of one hash.
 void RealWords::add(std::string_view word) {
-  for (const std::uint64_t seed : {1, 2}) {
-    const std::uint64_t bit = stable_hash(word, seed) % kRealWordBits;
+  const std::uint64_t hash = stable_hash(word, 1);
+  for (const std::uint64_t bit : {hash % kRealWordBits, (hash >> 32) % kRealWordBits}) {
     bits_[bit / 64] |= std::uint64_t{1} << (bit % 64);
   }
 }
 
 bool RealWords::may_have(std::string_view word) const {
-  return std::ranges::all_of(std::initializer_list<std::uint64_t>{1, 2}, [&](std::uint64_t seed) {
-    const std::uint64_t bit = stable_hash(word, seed) % kRealWordBits;
+  const std::uint64_t hash = stable_hash(word, 1);
+  const auto is_set = [this](std::uint64_t bit) {
     return ((bits_[bit / 64] >> (bit % 64)) & 1) != 0;
-  });
+  };
+  return is_set(hash % kRealWordBits) && is_set((hash >> 32) % kRealWordBits);
 }
 
-Result<PackInfo> finish_pack(SqliteFile& stage, const std::filesystem::path& path) {
+Result<PackInfo> finish_pack(SqliteFile& stage, const std::filesystem::path& path,
+                             const std::atomic<bool>* stopping) {
   PackInfo info;
   TRY(io::make_private_file(path));
   {
     TRY_ASSIGN(SqliteFile pack, SqliteFile::open(path, SqliteFile::Mode::Create));
+    pack.interrupt_when(stopping);
     // On the heap: a connection keeps addresses of what is inside.
     const auto finisher = std::make_unique<Finisher>(stage, pack);
     const auto ran = finisher->run();

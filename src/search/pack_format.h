@@ -6,6 +6,7 @@
 //   term    tokens of at least two documents, with their numbers
 //   begin   the most frequent words of beginnings that many words share
 //   list    of tokens of many documents: their rows and weights, and the best of them (list.h)
+//   spot    of the same tokens: where they stand in each row, for phrases
 //   col     what ranking and filters need of each document, loaded when a pack is opened
 //
 // A pack whose schema differs from this one in any byte is refused.
@@ -38,6 +39,7 @@ inline constexpr char kPackSchema[] =
     "CREATE TABLE begin(beginning TEXT, place INTEGER, token TEXT, documents INTEGER,"
     " PRIMARY KEY(beginning, place)) WITHOUT ROWID;"
     "CREATE TABLE list(id INTEGER PRIMARY KEY, documents INTEGER, best BLOB, rows BLOB);"
+    "CREATE TABLE spot(id INTEGER PRIMARY KEY, data BLOB);"
     "CREATE TABLE col(name TEXT PRIMARY KEY, bytes INTEGER, data BLOB) WITHOUT ROWID;";
 
 }  // namespace quern::search

@@ -63,9 +63,9 @@ Result<> post_update(Tx& tx, const Publication& publication, std::int64_t versio
 // A pack under way in the folder of packs.
 class Packing::Building {
  public:
-  static Result<Building> begin(PackFolder& folder) {
+  static Result<Building> begin(PackFolder& folder, const std::atomic<bool>& stopping) {
     const io::Path path = folder.building_path();
-    TRY_ASSIGN(PackBuilder builder, PackBuilder::create(path));
+    TRY_ASSIGN(PackBuilder builder, PackBuilder::create(path, &stopping));
     return Building{path, std::move(builder)};
   }
 
@@ -216,7 +216,7 @@ Result<PackReport> Packing::incremental(const std::string& collection, const Pac
     for (const Change& change : begin.changes) publication.changes.push_back(change.id);
     return swap(publication, right);
   }
-  TRY_ASSIGN(Building building, Building::begin(parts_.source.folder()));
+  TRY_ASSIGN(Building building, Building::begin(parts_.source.folder(), stopping_));
   TRY(add_changed(list, begin.changes, building, publication));
   Gone gone;
   const std::set<std::int64_t> contained(publication.changes.begin(), publication.changes.end());
@@ -265,7 +265,7 @@ Result<PackReport> Packing::full(const std::string& collection, const PackRight&
   Publication publication = publication_of(begin.list);
   for (const Segment& segment : begin.list.segments) publication.retired.push_back(segment.id);
   for (const Change& change : begin.changes) publication.changes.push_back(change.id);
-  TRY_ASSIGN(Building building, Building::begin(parts_.source.folder()));
+  TRY_ASSIGN(Building building, Building::begin(parts_.source.folder(), stopping_));
   TRY(add_all(collection, building));
   TRY_ASSIGN(publication.added, finish(building));
   TRY_ASSIGN(PackReport report, swap(publication, right));
@@ -273,38 +273,74 @@ Result<PackReport> Packing::full(const std::string& collection, const PackRight&
   return report;
 }
 
-Result<PackReport> Packing::merge(const std::string& collection, const PackRight& right) {
-  TRY(go_on());
-  TRY_ASSIGN(const Beginning begin,
-             parts_.readers.run([&](Tx& tx) { return load_beginning(tx, collection, 0); }));
-  const std::vector<Segment> chosen = choose_merge(begin.list.segments, options_);
-  if (chosen.empty()) return PackReport{};
-  TRY_ASSIGN(Building building, Building::begin(parts_.source.folder()));
-  Publication publication;
+// One of those that become one, as it was read.
+struct Packing::Merged {
+  Segment segment;
+  std::shared_ptr<const Pack> pack;
+  std::shared_ptr<const Mask> mask;
+};
+
+Result<std::vector<Packing::Merged>> Packing::add_merged(const std::vector<Segment>& chosen,
+                                                         Building& building) {
+  std::vector<Merged> merged;
   for (const Segment& segment : chosen) {
     TRY(go_on());
-    TRY_ASSIGN(const auto pack, parts_.source.load(segment));
-    TRY_ASSIGN(const std::shared_ptr<const Mask> mask, parts_.source.load_mask(segment));
-    TRY(building.builder.add_all(*pack, mask.get()));
-    publication.retired.push_back(segment.id);
+    Merged one{segment, {}, {}};
+    TRY_ASSIGN(one.pack, parts_.source.load(segment));
+    TRY_ASSIGN(one.mask, parts_.source.load_mask(segment));
+    TRY(building.builder.add_all(*one.pack, one.mask.get()));
+    merged.push_back(std::move(one));
   }
-  TRY_ASSIGN(publication.added, finish(building));
-  // Others may publish meanwhile; that harms nothing while ours are as they were.
-  for (int attempt = 0; attempt < kMergePublishAttempts; ++attempt) {
-    TRY_ASSIGN(const Beginning now,
-               parts_.readers.run([&](Tx& tx) { return load_beginning(tx, collection, 0); }));
-    for (const Segment& segment : chosen) {
-      const auto same = [&](const Segment& one) {
-        return one.id == segment.id && one.mask_version == segment.mask_version;
-      };
-      const auto& live = now.list.segments;
-      if (std::none_of(live.begin(), live.end(), same)) {
-        return Error{Errc::Conflict, "what was merged has changed meanwhile"};
-      }
+  return merged;
+}
+
+// What went while they were merged is masked in the new one. Conflict where one of them is gone.
+Result<> Packing::mask_merged(const PackList& now, const std::vector<Merged>& merged,
+                              NewSegment& added) {
+  std::vector<std::int64_t> gone;
+  for (const Merged& one : merged) {
+    const auto live = std::find_if(now.segments.begin(), now.segments.end(),
+                                   [&](const Segment& s) { return s.id == one.segment.id; });
+    if (live == now.segments.end()) {
+      return Error{Errc::Conflict, "what was merged has been replaced meanwhile"};
     }
-    publication.collection = now.list.collection;
-    publication.name = now.list.name;
-    publication.from_version = now.list.version;
+    if (live->mask_version == one.segment.mask_version) continue;
+    TRY_ASSIGN(const std::shared_ptr<const Mask> mask, parts_.source.load_mask(*live));
+    const auto documents = static_cast<std::uint32_t>(one.segment.documents);
+    for (std::uint32_t row = 1; mask != nullptr && row <= documents; ++row) {
+      const bool before = one.mask != nullptr && one.mask->has(row);
+      if (mask->has(row) && !before) gone.push_back(one.pack->file_of(row));
+    }
+  }
+  TRY_ASSIGN(const auto pack, parts_.source.folder().find(added.info.digest));
+  TRY_ASSIGN(const std::vector<std::uint32_t> rows, pack->rows_of_files(gone));
+  Mask mask(static_cast<std::size_t>(added.info.documents));
+  for (const std::uint32_t row : rows) mask.set(row);
+  added.masked = mask.count();
+  added.mask = mask.to_bytes();
+  return {};
+}
+
+Result<PackReport> Packing::merge(const std::string& collection, const PackRight& right) {
+  TRY(go_on());
+  const auto load = [&](Tx& tx) { return load_beginning(tx, collection, 0); };
+  TRY_ASSIGN(const Beginning begin, parts_.readers.run(load));
+  const std::vector<Segment> chosen = choose_merge(begin.list.segments, options_);
+  if (chosen.empty()) return PackReport{};
+  TRY_ASSIGN(Building building, Building::begin(parts_.source.folder(), stopping_));
+  TRY_ASSIGN(const std::vector<Merged> merged, add_merged(chosen, building));
+  TRY_ASSIGN(std::optional<NewSegment> added, finish(building));
+  // Others may publish meanwhile.
+  for (int attempt = 0; attempt < kMergePublishAttempts; ++attempt) {
+    TRY_ASSIGN(const Beginning now, parts_.readers.run(load));
+    Publication publication = publication_of(now.list);
+    for (const Segment& segment : chosen) publication.retired.push_back(segment.id);
+    if (added) {
+      const Result<> masked = mask_merged(now.list, merged, *added);
+      if (!masked.ok() && masked.error().kind() == Errc::Stale) continue;
+      TRY(masked);
+      if (added->masked < added->info.documents) publication.added = added;
+    }
     Result<PackReport> report = swap(publication, right);
     if (report.ok() || report.error().kind() != Errc::Conflict) return report;
   }

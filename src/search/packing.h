@@ -63,6 +63,7 @@ class Packing {
  private:
   class Building;
   struct Gone;
+  struct Merged;
 
   Result<> go_on() const;
   Result<std::optional<NewSegment>> finish(Building& building);
@@ -73,6 +74,8 @@ class Packing {
   Result<> mask(const PackList& list, const Gone& gone, Publication& publication);
   Result<> add_all(const std::string& collection, Building& building);
   Result<PackReport> swap(const Publication& publication, const PackRight& right);
+  Result<std::vector<Merged>> add_merged(const std::vector<Segment>& chosen, Building& building);
+  Result<> mask_merged(const PackList& now, const std::vector<Merged>& merged, NewSegment& added);
 
   Parts parts_;
   PackingOptions options_;

@@ -27,6 +27,9 @@ constexpr std::array<char, 256> kAscii = [] {
   return table;
 }();
 
+// Shorter ones behind an apostrophe are endings: I'll, I've.
+constexpr std::size_t kRestBytesMin = 3;
+
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -149,8 +152,11 @@ struct WordCutter::State {
   bool full = false;
   bool plain = false;      // letters of ASCII only: it has a stem
   bool in_letter = false;  // what came last was a letter, no digit
-  std::string_view pending;
-  Token whole;  // whose stem is pending
+  std::size_t elided = 0;  // where the word behind l' or qu' begins; 0: there is none
+  // What else stands in the place of the word, by its number.
+  enum class Beside : std::uint8_t { None, Stem, Rest, RestStem };
+  Beside beside = Beside::None;
+  Token whole;
 
   // The run of pairs in hand.
   struct Unit {
@@ -173,12 +179,17 @@ struct WordCutter::State {
   void append(char32_t character);
   bool letter_at(std::size_t place);
   bool take_wide(std::size_t& end);
+  void note_elision() {
+    const std::string_view before(word.data(), bytes);
+    if (bytes == 1 || before == "qu") elided = bytes;
+  }
   void take_plain();
   void take_word(Token& token);
   bool begin_wide(Token& token);
   bool take_unit(Unit& unit);
   void take_marks(Unit& unit);
   void take_pair(Token& token);
+  bool next_beside(Token& token);
   bool next(Token& token);
 };
 
@@ -219,6 +230,7 @@ bool WordCutter::State::take_wide(std::size_t& end) {
       break;
     case Kind::Apostrophe:
       if (!in_letter || !letter_at(place)) return false;
+      note_elision();
       break;
     default:
       return false;
@@ -261,6 +273,7 @@ void WordCutter::State::take_word(Token& token) {
   bytes = 0;
   full = in_letter = false;
   plain = true;
+  elided = 0;
   take_plain();
   std::size_t end = at;
   while (at < text.size()) {
@@ -268,6 +281,7 @@ void WordCutter::State::take_word(Token& token) {
     if (byte >= 0x80) {
       if (!take_wide(end)) break;
     } else if (byte == '\'' && in_letter && letter_at(at + 1)) {
+      note_elision();
       ++at;
     } else if (kAscii[byte] != 0 && !full) {
       take_plain();
@@ -279,13 +293,32 @@ void WordCutter::State::take_word(Token& token) {
     }
   }
   token = {{word.data(), bytes}, begin, end, Token::Kind::Word};
-  // A word of letters with accents has a stem once they are gone.
-  if (!plain) plain = is_plain(token.text);
-  if (!plain) return;
-  const std::string_view stem = stemmer.stem(token.text);
-  if (stem.data() == token.text.data()) return;
-  pending = stem;
   whole = token;
+  if (bytes - elided < kRestBytesMin) elided = 0;
+  beside = Beside::Stem;
+}
+
+// The stem of the word in hand; then, where an article is joined to it, the word alone.
+bool WordCutter::State::next_beside(Token& token) {
+  token = whole;
+  token.kind = Token::Kind::Stem;
+  const std::string_view rest = whole.text.substr(elided);
+  while (beside != Beside::None) {
+    const Beside now = beside;
+    beside = now == Beside::RestStem || (now == Beside::Stem && elided == 0)
+                 ? Beside::None
+                 : static_cast<Beside>(static_cast<int>(now) + 1);
+    if (now == Beside::Rest) {
+      token.text = rest;
+      return true;
+    }
+    // A word of letters with accents has a stem once they are gone.
+    const std::string_view of = now == Beside::Stem ? whole.text : rest;
+    if (!plain && !is_plain(of)) continue;
+    token.text = stemmer.stem(of);
+    if (token.text.data() != of.data()) return true;
+  }
+  return false;
 }
 
 // Marks behind a letter of a run: a voicing makes another letter of it, others are dropped.
@@ -357,11 +390,7 @@ bool WordCutter::State::begin_wide(Token& token) {
 }
 
 bool WordCutter::State::next(Token& token) {
-  if (!pending.empty()) {
-    token = {pending, whole.begin, whole.end, Token::Kind::Stem};
-    pending = {};
-    return true;
-  }
+  if (beside != Beside::None && next_beside(token)) return true;
   if (in_run) {
     take_pair(token);
     return true;
@@ -388,7 +417,7 @@ WordCutter& WordCutter::operator=(WordCutter&&) noexcept = default;
 void WordCutter::begin(std::string_view text) {
   state_->text = text;
   state_->at = 0;
-  state_->pending = {};
+  state_->beside = State::Beside::None;
   state_->in_run = false;
   state_->rest_at = state_->rest.size = 0;
 }

@@ -8,6 +8,7 @@
 //
 // What is not plain:
 // - An apostrophe between letters is dropped: don't and don’t are `dont`, O'Brien is `obrien`.
+//   Behind one letter, or qu, the rest is found as well: l'homme by `homme`, O'Brien by `brien`.
 // - Other punctuation separates, in numbers, too: 3.14 is `3` `14`, c++ is `c`.
 // - Accents go from Latin, Greek and Cyrillic, points from Arabic and Hebrew. The vowel signs of
 //   Indic scripts stay, and never split a word. Letters with a stroke (ø, ł, æ) lose it.
@@ -39,7 +40,7 @@ struct Token {
   std::size_t end = 0;
   enum class Kind : std::uint8_t {
     Word,  // as it stands there, folded
-    Stem,  // of the word before it, at the same place
+    Stem,  // of the word before it, or its part behind an apostrophe, at the same place
     Pair,  // of a script without blanks
     Last,  // the last letter of a run of pairs; only in an index
   };

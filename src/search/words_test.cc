@@ -76,11 +76,18 @@ TEST(WordsTest, AWordWithAccentsHasTheStemOfTheWordWithout) {
 
 TEST(WordsTest, ApostrophesBetweenLettersAreNothing) {
   EXPECT_EQ(cut("don't don’t DON＇T"), "dont dont dont");
-  EXPECT_EQ(cut("O'Brien obrien"), "obrien obrien");
+  EXPECT_EQ(cut("O'Brien obrien"), "obrien =brien obrien");
   EXPECT_EQ(cut("Smith's"), "smiths =smith");
   EXPECT_EQ(cut("'quoted' ‘quoted’"), "quoted =quot quoted =quot");
   EXPECT_EQ(cut("5'10 rock'n'roll"), "5 10 rocknroll =rocknrol");
   EXPECT_EQ(cut("צה״ל"), "צהל");
+}
+
+TEST(WordsTest, WhatAnArticleIsJoinedToIsFoundAlone) {
+  EXPECT_EQ(cut("l'homme"), "lhomme =lhomm =homme =homm");
+  EXPECT_EQ(cut("L’été qu'elle x"), "lete =ete quelle =quell =elle =ell x");
+  EXPECT_EQ(cut("l'été x"), "lete =ete x");
+  EXPECT_EQ(cut("I'll I've d'a x"), "ill ive da x");
 }
 
 TEST(WordsTest, PunctuationSeparates) {

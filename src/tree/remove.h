@@ -4,8 +4,8 @@
 //
 // Guarantee: a job that is marked goes, whoever dies on the way: each step is one transaction, and
 // the next one finds out where the last one got to. From the mark on it takes no file, is in no
-// list, no sum and no search, and its key is free. A blob is put in doubt in the transaction that takes a
-// reference to it away; blob::sweep judges it.
+// list, no sum and no search, and its key is free. A blob is put in doubt in the transaction that
+// takes a reference to it away; blob::sweep judges it.
 //
 // Functions run on the writer. The partitions belong to the work engine, which this folder does not
 // see: whoever calls remove_some() has taken them away.

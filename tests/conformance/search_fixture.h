@@ -35,6 +35,8 @@ class SearchTest : public tree::TreeTest {
   std::unique_ptr<Packing> other_packer(const std::string& folder, PackingOptions options = {});
 
   Result<PackReport> pack(const std::string& collection = "default");
+  // That pack() uses.
+  const std::optional<PackRight>& right() const { return right_; }
   PackList list(const std::string& collection = "default");
   std::vector<tree::Change> changes(const std::string& collection = "default");
   // "3+2-1": documents of each segment, and of that masked.

@@ -140,6 +140,33 @@ TEST_P(PackingTest, SmallSegmentsBecomeOneAndAnswersStay) {
   EXPECT_EQ(search_problems(), "");
 }
 
+TEST_P(PackingTest, WhatGoesWhileSegmentsAreMergedIsMaskedInTheNewOne) {
+  std::vector<Job> jobs;
+  for (int i = 0; i < 8; ++i) {
+    jobs.push_back(add(fmt::format("job{}", i), {{fmt::format("{}.txt", i), "barge"},
+                                                 {fmt::format("{}b.txt", i), "barge"}}));
+    ASSERT_TRUE(pack().ok());
+  }
+  // As if it were marked and masked just before the merge is published: the list is read again
+  // then.
+  std::thread deleting([&] {
+    ASSERT_TRUE(mark_gone(jobs[3].id).ok());
+    Result<PackReport> packed = pack();
+    while (!packed.ok() && packed.error().kind() == Errc::Conflict) packed = pack();
+    ASSERT_TRUE(packed.ok()) << packed.error().message();
+  });
+  auto merger = other_packer("merger");
+  Result<PackReport> merged = Error{Errc::Internal, "not run"};
+  for (int attempt = 0; attempt < 5 && !merged.ok(); ++attempt) {
+    merged = merger->merge("default", *right());
+  }
+  deleting.join();
+  ASSERT_TRUE(merged.ok()) << merged.error().message();
+  while (merger->merge("default", *right())->published) continue;
+  EXPECT_EQ(ask("barge").total, 14);
+  EXPECT_EQ(find("filename:3"), "");
+}
+
 TEST_P(PackingTest, ASegmentWithManyGapsIsWrittenAnew) {
   const Job gone = add("one", {{"a.txt", "barge a"}});
   add("two", {{"b.txt", "barge b"}});

@@ -27,6 +27,7 @@ std::shared_ptr<const Router> make_router(std::shared_ptr<const Parts> parts, Ho
   add_collection_routes(*router, parts);
   add_retry_routes(*router, parts);
   add_event_routes(*router, parts);
+  add_search_routes(*router, parts);
   // Filled once every route is known, its own included.
   auto description = std::make_shared<std::string>();
   router->add({net::Method::Get, "/api/v1/openapi.json", "This description.",

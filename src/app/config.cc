@@ -221,6 +221,18 @@ Result<> interpret_pipeline(const Reader& read, Config& config) {
   return {};
 }
 
+Result<> interpret_search(const Reader& read, Config& config) {
+  search::ServiceOptions& search = config.search;
+  TRY_ASSIGN(search.catalog.local, read.on_or_off("search-here"));
+  TRY_ASSIGN(search.watch.settle_ms, read.number("search-settle", 1, 86'400'000));
+  TRY_ASSIGN(search.watch.delay_ms_max, read.number("search-delay", 1, 86'400'000));
+  TRY_ASSIGN(const std::int64_t copies, read.number("search-copies", 1, 100));
+  search.orchestrator.copies = static_cast<std::size_t>(copies);
+  TRY_ASSIGN(const std::int64_t merged, read.number("search-merge", 2, 100));
+  search.packing.merge_fan_in = static_cast<std::size_t>(merged);
+  return {};
+}
+
 Result<> interpret_addresses(const Reader& read, Config& config) {
   const std::string& url = read.text("db");
   TRY_ASSIGN(config.database,
@@ -271,6 +283,12 @@ const std::vector<Setting>& settings() {
       {"files-per-root-max", "N", "10000000", "files below one root"},
       {"bytes-per-root-max", "BYTES", "1099511627776", "what one root may expand to"},
       {"shards", "N", "8", "parts of an import that servers on PostgreSQL share"},
+      {"search-settle", "MS", "2000", "how long a collection is quiet before it is packed"},
+      {"search-delay", "MS", "3000", "how long at most documents wait for that"},
+      {"search-copies", "N", "2", "searchers that hold each segment, where there are so many"},
+      {"search-merge", "N", "8", "segments of about one size that become one"},
+      {"search-here", "on|off", "on",
+       "open the segments in this process too, not only in searchers"},
       {"free-min", "MIB", "1024", "free space that uploads leave (or 2 % of the disk, if less)"},
       {"log", "FORMAT", "human", "human or json"},
       {"log-level", "LEVEL", "info", "debug, info, warn, error or off"},
@@ -299,6 +317,7 @@ Result<Config> load_config(const Lookup& flag, const Lookup& environment) {
   TRY(interpret_writer(read, config));
   TRY(interpret_engine(read, config));
   TRY(interpret_pipeline(read, config));
+  TRY(interpret_search(read, config));
   TRY_ASSIGN(const bool no_migrate, read.on_or_off("no-migrate"));
   config.migrate = !no_migrate;
   TRY_ASSIGN(const std::int64_t grace, read.number("grace", 0, 3600));

@@ -343,11 +343,12 @@ void add_search_routes(Router& router, PartsPtr parts) {
   router.add({Method::Get, "/api/v1/search",
               "Searches (q, collection, limit, after, sort=relevance|newest|oldest, facets=1, "
               "fresh=MS: waits so long for what was just ingested).",
-              bound(search_all)});
+              bound(search_all), Needs::ByMethod, About::Query});
   router.add({Method::Get, "/search/{collection}", "Searches one collection, as /api/v1/search.",
               bound(search_one)});
   router.add({Method::Get, "/api/v1/suggest",
-              "Words that begin like the last one of q (collection, limit).", bound(suggest)});
+              "Words that begin like the last one of q (collection, limit).", bound(suggest),
+              Needs::ByMethod, About::Query});
   router.add({Method::Post, "/api/v1/collections/{collection}/pack",
               "Packs what has changed, or everything (full=1); waits so long (wait=MS).",
               bound(pack)});
@@ -356,9 +357,10 @@ void add_search_routes(Router& router, PartsPtr parts) {
   router.add({Method::Get, "/api/v1/searchers", "Searchers, as they last registered.",
               bound(list_searchers)});
   router.add({Method::Get, "/api/v1/segments/{digest}", "A segment's file, compressed (zstd).",
-              bound(send_segment)});
+              bound(send_segment), Needs::ReaderOrWorker});
   router.add({Method::Get, "/api/v1/segments/{digest}/mask",
-              "The bits of a segment's documents that are gone (version).", bound(send_mask)});
+              "The bits of a segment's documents that are gone (version).", bound(send_mask),
+              Needs::ReaderOrWorker});
 }
 
 }  // namespace quern::api

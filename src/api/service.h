@@ -71,6 +71,8 @@ void add_explain_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_collection_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_retry_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_search_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_token_routes(Router& router, std::shared_ptr<const Parts> parts,
+                      std::shared_ptr<Access> access);
 void add_event_routes(Router& router, std::shared_ptr<const Parts> parts);
 
 inline constexpr std::size_t kJsonBodyBytesMax = 64 * 1024;

@@ -59,6 +59,7 @@ struct Config {
   std::filesystem::path data;
   store::DatabaseUrl database{store::StoreKind::Sqlite, ""};
   std::optional<net::Endpoint> server;  // --server: be a client
+  std::string authorization;            // of its requests, by --token
   net::Endpoint listen;
   bool insecure = false;
   bool migrate = true;

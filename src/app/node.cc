@@ -50,6 +50,11 @@ void keep_below_lease(store::PostgresOptions& options, std::int64_t lease_ms) {
   options.idle_in_transaction_ms_max = std::min(options.idle_in_transaction_ms_max, most_ms);
 }
 
+api::HostRule host_rule(const Config& config) {
+  if (config.insecure) return api::HostRule::AnyHost;
+  return config.listen.is_local() ? api::HostRule::LoopbackOnly : api::HostRule::Tokens;
+}
+
 Result<io::OwnerLock> own(const std::filesystem::path& folder) {
   TRY_ASSIGN(std::optional<io::OwnerLock> lock, io::OwnerLock::try_acquire(folder));
   if (!lock) return Error{Errc::Busy, fmt::format("{} is in use", folder.string())};
@@ -246,8 +251,7 @@ Result<> Node::serve(net::Loop& loop, const Config& config, Listen listen) {
       [this] { return engine_ ? engine_->stats() : queue::EngineStats{}; },
       [this] { return handlers_ ? handlers_->trouble() : std::map<std::string, std::string>(); },
       bus_.get(), search_.get()});
-  router_ = api::make_router(
-      parts_, config.insecure ? api::HostRule::AnyHost : api::HostRule::LoopbackOnly);
+  router_ = api::make_router(parts_, host_rule(config));
   net::ServerOptions options;
   options.connections_max = std::min(options.connections_max, open_files_max() / 2);
   if (lock_) options.listen.push_back(net::Endpoint::unix_path(config.socket_path().string()));

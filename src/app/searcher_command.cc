@@ -43,6 +43,12 @@ net::Task<Result<int>> serve_searcher(Command command, SearcherOrder order) {
   if (!config.server) {
     co_return Error{Errc::Invalid, "a searcher belongs to a server: say --server URL"};
   }
+  if (!config.listen.is_local() && !config.insecure) {
+    co_return Error{Errc::Denied,
+                    fmt::format("listen = {}: other machines could reach it, and a searcher asks "
+                                "nobody for a token; listen on 127.0.0.1, or say --insecure",
+                                config.listen.to_string())};
+  }
   StopSignal stop(command.loop);
   const io::Path folder = config.data / "searcher";
   CO_TRY(io::make_folders_durably(folder));
@@ -61,7 +67,9 @@ net::Task<Result<int>> serve_searcher(Command command, SearcherOrder order) {
   options.address = order.address.empty() ? server.endpoints().front().to_string() : order.address;
   options.space_mb = order.space_mb;
   options.free_mb_min = config.free_bytes_min / (1024 * 1024);
-  net::Client client(command.loop, *config.server, net::ClientOptions{});
+  net::ClientOptions asking;
+  asking.authorization = config.authorization;
+  net::Client client(command.loop, *config.server, std::move(asking));
   searcher = std::make_shared<search::Searcher>(command.loop, std::move(client), *packs, options);
   const Result<> told =
       print_line(command.format == OutputFormat::Json

@@ -27,10 +27,15 @@ Result<Stored> load_stored(Tx& tx) {
   for (const tree::JobId job : hidden) stored.hidden_jobs.push_back(job.value);
   TRY_ASSIGN(const std::int64_t now_us, tx.now_us());
   TRY_ASSIGN(const std::vector<Registration> searchers, list_registrations(tx));
+  std::map<std::string, std::vector<std::string>> silent;
   for (const Registration& one : searchers) {
-    if (one.address.empty() || one.is_silent(now_us)) continue;
-    for (const std::string& digest : one.held) stored.addresses[digest].push_back(one.address);
+    if (one.address.empty()) continue;
+    auto& addresses = one.is_silent(now_us) ? silent : stored.addresses;
+    for (const std::string& digest : one.held) addresses[digest].push_back(one.address);
   }
+  // On a machine that is loaded registrations may come late; where nobody else can answer, those
+  // who were silent for a while are asked all the same.
+  stored.addresses.merge(silent);
   return stored;
 }
 

@@ -22,8 +22,7 @@ constexpr char kPath[] = "SELECT url, filename FROM doc WHERE row = ?1";
 constexpr char kTerm[] = "SELECT documents, list FROM term WHERE token = ?1";
 constexpr char kMatch[] = "SELECT rowid, quern_weight(words) FROM words WHERE words MATCH ?1";
 constexpr char kHas[] = "SELECT 1 FROM words WHERE words MATCH ?1 LIMIT 1";
-constexpr char kProbe[] =
-    "SELECT quern_weight(words) FROM words WHERE words MATCH ?1 AND rowid = ?2";
+constexpr char kSpots[] = "SELECT data FROM spot WHERE id = ?1";
 constexpr char kCount[] = "SELECT documents FROM list WHERE id = ?1";
 constexpr char kRows[] = "SELECT rows FROM list WHERE id = ?1";
 constexpr char kBest[] = "SELECT best FROM list WHERE id = ?1";
@@ -123,7 +122,7 @@ Result<> Connection::prepare() {
   TRY_ASSIGN(term_, file_.prepare(kTerm));
   TRY_ASSIGN(match_, file_.prepare(kMatch));
   TRY_ASSIGN(has_, file_.prepare(kHas));
-  TRY_ASSIGN(probe_, file_.prepare(kProbe));
+  TRY_ASSIGN(spots_, file_.prepare(kSpots));
   TRY_ASSIGN(count_, file_.prepare(kCount));
   TRY_ASSIGN(rows_, file_.prepare(kRows));
   TRY_ASSIGN(best_, file_.prepare(kBest));
@@ -164,8 +163,10 @@ Result<TermRow> Connection::term(std::string_view token) {
   return TermRow{term_.number(0), term_.number(1)};
 }
 
-Result<std::vector<Posting>> Connection::match(const std::string& phrase, std::size_t documents) {
+Result<std::vector<Posting>> Connection::match(const std::string& phrase, std::size_t documents,
+                                               std::vector<std::vector<Spot>>* spots) {
   const ResetAtEnd reset(match_);
+  hits_.wants_spots = spots != nullptr;
   match_.bind_text(1, phrase);
   std::vector<Posting> postings;
   while (true) {
@@ -178,6 +179,7 @@ Result<std::vector<Posting>> Connection::match(const std::string& phrase, std::s
     }
     const auto weight = static_cast<std::uint32_t>(std::max<std::int64_t>(1, match_.number(1)));
     postings.push_back({static_cast<std::uint32_t>(row), weight});
+    if (spots != nullptr) spots->push_back(hits_.spots);
   }
 }
 
@@ -187,11 +189,13 @@ Result<bool> Connection::has(const std::string& phrase) {
   return has_.step();
 }
 
-Result<std::uint32_t> Connection::probe(const std::string& phrase, std::uint32_t row) {
-  const ResetAtEnd reset(probe_);
-  probe_.bind_text(1, phrase).bind(2, row);
-  TRY_ASSIGN(const bool there, probe_.step());
-  return there ? static_cast<std::uint32_t>(std::max<std::int64_t>(1, probe_.number(0))) : 0;
+Result<> Connection::spots(std::int64_t list, std::pair<std::size_t, std::size_t> place,
+                           std::vector<Spot>& into) {
+  const ResetAtEnd reset(spots_);
+  spots_.bind(1, spots_id(list, place.first));
+  TRY_ASSIGN(const bool there, spots_.step());
+  if (!there) return Error{Errc::Corrupt, "pack: spots are missing"};
+  return take_spots(spots_.bytes(0), place.second, into);
 }
 
 Result<std::int64_t> Connection::list_rows(std::int64_t id) {

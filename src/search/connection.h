@@ -49,11 +49,13 @@ class Connection {
   Result<std::string> path(std::uint32_t row);
   // Nothing where it is in fewer than two documents, and none where `list` says 0.
   Result<TermRow> term(std::string_view token);
-  // Every row of a MATCH of one phrase, of 1 to `documents`.
-  Result<std::vector<Posting>> match(const std::string& phrase, std::size_t documents);
+  // Every row of a MATCH of one phrase, of 1 to `documents`; with their spots, if asked for.
+  Result<std::vector<Posting>> match(const std::string& phrase, std::size_t documents,
+                                     std::vector<std::vector<Spot>>* spots = nullptr);
   Result<bool> has(const std::string& phrase);
-  // The weight of a phrase in one row; 0: it is not there.
-  Result<std::uint32_t> probe(const std::string& phrase, std::uint32_t row);
+  // Of a token in a row of its list, by the place of the row there.
+  Result<> spots(std::int64_t list, std::pair<std::size_t, std::size_t> place,
+                 std::vector<Spot>& into);
   // How many rows a list has; 0: there is none.
   Result<std::int64_t> list_rows(std::int64_t id);
   enum class ListPart { Rows, Best };
@@ -78,7 +80,7 @@ class Connection {
   Statement term_;
   Statement match_;
   Statement has_;
-  Statement probe_;
+  Statement spots_;
   Statement count_;
   Statement rows_;
   Statement best_;

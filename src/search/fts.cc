@@ -27,7 +27,8 @@ fts5_api* api_of(sqlite3* database) {
 void weigh(const Fts5ExtensionApi* api, Fts5Context* context, sqlite3_context* result, int,
            sqlite3_value**) {
   auto& hits = *static_cast<RowHits*>(api->xUserData(context));
-  hits = {};
+  std::ranges::fill(hits.by_field, 0);
+  hits.spots.clear();
   if (api->xPhraseCount(context) < 1) return sqlite3_result_int(result, 0);
   Fts5PhraseIter at{};
   int column = -1;
@@ -38,6 +39,9 @@ void weigh(const Fts5ExtensionApi* api, Fts5Context* context, sqlite3_context* r
     // A damaged file may name any column.
     if (column >= kFields) return sqlite3_result_error_code(result, SQLITE_CORRUPT);
     if (hits.by_field[column] < kWeightMax) ++hits.by_field[column];
+    if (!hits.wants_spots) continue;
+    hits.spots.push_back((static_cast<Spot>(column) << kSpotBits) |
+                         static_cast<std::uint32_t>(offset));
   }
   sqlite3_result_int(result, static_cast<int>(weight_of(hits)));
 }

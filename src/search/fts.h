@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "search/pack_format.h"
@@ -12,9 +13,16 @@ struct sqlite3;
 
 namespace quern::search {
 
+// Where a token stands: the column, then how many tokens come before it there. The next token of a
+// phrase stands at the next spot.
+using Spot = std::uint64_t;
+inline constexpr int kSpotBits = 32;
+
 // What the function saw in the row that was stepped to last.
 struct RowHits {
   std::uint32_t by_field[kFields] = {};
+  bool wants_spots = false;
+  std::vector<Spot> spots;  // of the phrase's first token, in order
 };
 
 // Makes the tokenizer "quern" and the function quern_weight(words) known to a connection: the

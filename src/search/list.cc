@@ -24,6 +24,24 @@ std::uint32_t u32_at(std::string_view bytes, std::size_t at) {
   return number;
 }
 
+// As take_varint(), for numbers of 32 bits, and fast where they are small.
+inline bool take_small(const unsigned char*& at, const unsigned char* end, std::uint64_t& number) {
+  if (at == end) return false;
+  number = *at++;
+  if (number < 0x80) return true;
+  number &= 0x7F;
+  for (int shift = 7; shift < 35 && at != end; shift += 7) {
+    const std::uint64_t byte = *at++;
+    number |= (byte & 0x7F) << shift;
+    if (byte < 0x80) return true;
+  }
+  return false;
+}
+
+Error damaged_list() {
+  return {Errc::Corrupt, "pack: a list is damaged"};
+}
+
 }  // namespace
 
 std::string write_list(const std::vector<Posting>& postings) {
@@ -89,27 +107,28 @@ std::size_t ListCursor::block_with(std::uint32_t row) const {
 }
 
 bool ListCursor::load(std::size_t block) {
-  std::size_t at = block == 0 ? 0 : end(block - 1);
+  const std::size_t begin = block == 0 ? 0 : end(block - 1);
   const std::size_t stop = end(block);
+  if (begin > stop || stop > data_.size()) return false;
   std::uint64_t row = block == 0 ? 0 : last_row(block - 1);
   const std::size_t size = block + 1 < blocks_ ? kBlockRows : rows_ - block * kBlockRows;
-  if (at > stop || stop > data_.size()) return false;
-  const std::string_view data = data_.substr(0, stop);
+  const auto* at = reinterpret_cast<const unsigned char*>(data_.data()) + begin;
+  const auto* const behind = at + (stop - begin);
   for (std::size_t i = 0; i < size; ++i) {
     std::uint64_t number = 0;
-    if (!take_varint(data, at, number) || number < 2) return false;
+    if (!take_small(at, behind, number) || number < 2) return false;
     row += number >> 1;
-    if (number > UINT32_MAX || row > documents_) return false;
+    if (row > documents_) return false;
     std::uint32_t weight = 1;
     if ((number & 1) != 0) {
-      if (at >= stop) return false;
-      weight = static_cast<unsigned char>(data[at++]);
+      if (at == behind) return false;
+      weight = *at++;
     }
     block_[i] = {static_cast<std::uint32_t>(row), weight};
   }
   loaded_ = block;
   size_ = size;
-  return at == stop && row == last_row(block);
+  return at == behind && row == last_row(block);
 }
 
 std::uint32_t ListCursor::seek(std::uint32_t row) {
@@ -130,6 +149,43 @@ std::uint32_t ListCursor::seek(std::uint32_t row) {
   }
   while (block_[at_].row < row) ++at_;
   return block_[at_].row;
+}
+
+void put_spots(std::string& block, const std::vector<Spot>& spots) {
+  std::string bytes;
+  Spot before = 0;
+  for (const Spot spot : spots) {
+    const bool moved = (spot >> kSpotBits) != (before >> kSpotBits);
+    const Spot from = moved ? (spot >> kSpotBits) << kSpotBits : before;
+    put_varint(bytes, ((spot - from) << 1) | (moved ? 1 : 0));
+    if (moved) bytes += static_cast<char>(spot >> kSpotBits);
+    before = spot;
+  }
+  put_varint(block, bytes.size());
+  block += bytes;
+}
+
+Result<> take_spots(std::string_view block, std::size_t place, std::vector<Spot>& spots) {
+  spots.clear();
+  std::size_t at = 0;
+  std::uint64_t size = 0;
+  for (std::size_t i = 0; i <= place; ++i) {
+    if (!take_varint(block, at, size) || size > block.size() - at) return damaged_list();
+    if (i < place) at += size;
+  }
+  const std::string_view bytes = block.substr(at, size);
+  Spot spot = 0;
+  for (at = 0; at < bytes.size();) {
+    std::uint64_t number = 0;
+    if (!take_varint(bytes, at, number) || number > UINT32_MAX) return damaged_list();
+    if ((number & 1) != 0) {
+      if (at == bytes.size()) return damaged_list();
+      spot = static_cast<Spot>(static_cast<unsigned char>(bytes[at++])) << kSpotBits;
+    }
+    spot += number >> 1;
+    spots.push_back(spot);
+  }
+  return {};
 }
 
 Result<std::vector<Posting>> read_list(std::string_view bytes, std::uint32_t documents) {

@@ -18,11 +18,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "search/fts.h"
 
 namespace quern::search {
 
 inline constexpr std::size_t kListRowsMin = 512;
-inline constexpr std::size_t kBlockRows = 128;
+inline constexpr std::size_t kBlockRows = 64;
 // Of a list with more rows, the best ones are kept apart: its champions.
 inline constexpr std::size_t kChampions = 2048;
 
@@ -45,6 +46,8 @@ class ListCursor {
   std::uint32_t seek(std::uint32_t row);
   // Of the row that seek() gave last.
   std::uint32_t weight() const { return block_[at_].weight; }
+  // Where that row stands: its block, and its place in the block.
+  std::pair<std::size_t, std::size_t> place() const { return {loaded_, at_}; }
   bool damaged() const { return damaged_; }
 
  private:
@@ -66,6 +69,16 @@ class ListCursor {
   bool damaged_ = false;
   std::array<Posting, kBlockRows> block_;
 };
+
+// Spots of a token in the rows of a block: for each row how many bytes, then for each spot the gap
+// to the one before, doubled; odd where it is in another column, which follows.
+void put_spots(std::string& block, const std::vector<Spot>& spots);
+Result<> take_spots(std::string_view block, std::size_t place, std::vector<Spot>& spots);
+
+// The row of the table `spot` with a block of a list. There are fewer than 2^24 blocks.
+constexpr std::int64_t spots_id(std::int64_t list, std::size_t block) {
+  return (list << 24) | static_cast<std::int64_t>(block & 0xFFFFFF);
+}
 
 // All of it, for the champions.
 Result<std::vector<Posting>> read_list(std::string_view bytes, std::uint32_t documents);

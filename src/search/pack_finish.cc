@@ -210,18 +210,20 @@ Result<std::string> digest_of(const std::filesystem::path& path, std::int64_t& b
 
 RealWords::RealWords() : bits_(kRealWordBits / 64) {}
 
+// Two bits for a word, of the halves of one hash.
 void RealWords::add(std::string_view word) {
-  for (const std::uint64_t seed : {1, 2}) {
-    const std::uint64_t bit = stable_hash(word, seed) % kRealWordBits;
+  const std::uint64_t hash = stable_hash(word, 1);
+  for (const std::uint64_t bit : {hash % kRealWordBits, (hash >> 32) % kRealWordBits}) {
     bits_[bit / 64] |= std::uint64_t{1} << (bit % 64);
   }
 }
 
 bool RealWords::may_have(std::string_view word) const {
-  return std::ranges::all_of(std::initializer_list<std::uint64_t>{1, 2}, [&](std::uint64_t seed) {
-    const std::uint64_t bit = stable_hash(word, seed) % kRealWordBits;
+  const std::uint64_t hash = stable_hash(word, 1);
+  const auto is_set = [this](std::uint64_t bit) {
     return ((bits_[bit / 64] >> (bit % 64)) & 1) != 0;
-  });
+  };
+  return is_set(hash % kRealWordBits) && is_set((hash >> 32) % kRealWordBits);
 }
 
 Result<PackInfo> finish_pack(SqliteFile& stage, const std::filesystem::path& path) {

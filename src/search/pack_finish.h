@@ -29,8 +29,8 @@ inline constexpr std::size_t kRealWordBits = std::size_t{1} << 26;
 
 // Fills `term` and `begin` from the index, then `list`.
 Result<> write_terms(SqliteFile& pack, const RealWords& words);
-// `hits` is what quern_weight() fills.
-Result<> write_lists(SqliteFile& pack, const Columns& columns, const RowHits& hits);
+// With their spots. `hits` is what quern_weight() fills.
+Result<> write_lists(SqliteFile& pack, const Columns& columns, RowHits& hits);
 
 // Beginnings that more words share have their best ones in the table `begin`.
 inline constexpr std::size_t kBeginningWordsMin = 1024;

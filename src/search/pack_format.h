@@ -6,6 +6,7 @@
 //   term    tokens of at least two documents, with their numbers
 //   begin   the most frequent words of beginnings that many words share
 //   list    of tokens of many documents: their rows and weights, and the best of them (list.h)
+//   spot    of the same tokens: where they stand in each row, for phrases
 //   col     what ranking and filters need of each document, loaded when a pack is opened
 //
 // A pack whose schema differs from this one in any byte is refused.
@@ -20,8 +21,8 @@ inline constexpr std::int64_t kPackApplication = 0x5175726E;  // "Qurn"
 // Rows are 32 bits wide, and the columns of all of them are held in memory.
 inline constexpr std::int64_t kPackDocumentsMax = 50'000'000;
 
-// In the order of the columns of `words`. The integers are what a hit in each one weighs; tuned on
-// Cranfield (docs/search.md).
+// In the order of the columns of `words`: what a hit in each one weighs. On Cranfield a title that
+// weighs 1 gives an nDCG@10 of 0.383, 3 0.391, 4 0.392, 6 0.391.
 inline constexpr int kFields = 5;
 inline constexpr int kFieldWeights[kFields] = {4, 2, 2, 2, 1};
 // A document has a word at most that often.
@@ -38,6 +39,7 @@ inline constexpr char kPackSchema[] =
     "CREATE TABLE begin(beginning TEXT, place INTEGER, token TEXT, documents INTEGER,"
     " PRIMARY KEY(beginning, place)) WITHOUT ROWID;"
     "CREATE TABLE list(id INTEGER PRIMARY KEY, documents INTEGER, best BLOB, rows BLOB);"
+    "CREATE TABLE spot(id INTEGER PRIMARY KEY, data BLOB);"
     "CREATE TABLE col(name TEXT PRIMARY KEY, bytes INTEGER, data BLOB) WITHOUT ROWID;";
 
 }  // namespace quern::search

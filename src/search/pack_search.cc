@@ -14,7 +14,11 @@ namespace {
 constexpr std::uint32_t kFirstWindow = 2'048;
 constexpr std::uint32_t kWindowGrowth = 4;
 // Of a question with phrases that must be looked up: so many of the best are.
-constexpr std::size_t kUnsureKept = 256;
+constexpr std::size_t kUnsureKept = 500;
+// Of all words together, and of each of many.
+constexpr std::size_t kChampionsScored = 4'096;
+constexpr std::size_t kChampionsOfWordMin = 128;
+static_assert(kChampionsOfWordMin * kQueryTermsMax <= kCandidatesMax);
 // A score can fall when it is looked up; so more are than are asked for.
 constexpr std::size_t kVerifiedFactor = 2;
 // A champion that is scored stands for many that are not: with fewer of them than this, more rows
@@ -23,11 +27,10 @@ constexpr std::int64_t kChampionsMin = 200;
 
 class Search {
  public:
-  Search(const Pack::State& pack, const Question& question, Connection& connection,
-         const RowFilters& filters, RowMatcher* matcher)
+  Search(const Pack::State& pack, const Question& question, const RowFilters& filters,
+         RowMatcher* matcher)
       : pack_(pack),
         question_(question),
-        connection_(connection),
         filters_(filters),
         matcher_(matcher),
         documents_(static_cast<std::uint32_t>(pack.columns.documents())),
@@ -86,7 +89,6 @@ class Search {
 
   const Pack::State& pack_;
   const Question& question_;
-  Connection& connection_;
   const RowFilters& filters_;
   RowMatcher* matcher_;  // null: only filters
   std::uint32_t documents_;
@@ -132,7 +134,7 @@ Result<> Search::probe_range(RowRange range) {
   for (const std::uint32_t row : rows) {
     if (collector_.full() || probes_ >= kProbesMax) return {};
     ++probes_;
-    TRY_ASSIGN(const std::optional<double> score, matcher_->verify(row, connection_));
+    TRY_ASSIGN(const std::optional<double> score, matcher_->verify(row));
     if (score) collector_.take(row, unscored_ ? score_by_day(row) : *score);
   }
   return {};
@@ -196,12 +198,13 @@ Result<> Search::take_champions() {
   TRY_ASSIGN(const auto scored, matcher_->best_scored());
   if (scored) return take_scored(*scored);
   std::vector<std::uint32_t> rows;
-  TRY(matcher_->best(rows, std::max<std::size_t>(1, kCandidatesMax / matcher_->scoring())));
+  const std::size_t quota = kChampionsScored / matcher_->scoring();
+  TRY(matcher_->best(rows, std::max<std::size_t>(kChampionsOfWordMin, quota)));
   std::ranges::sort(rows);
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   for (const std::uint32_t row : rows) {
     if (row == 0 || row > documents_) return Error{Errc::Corrupt, "pack: a list is damaged"};
-    if (!filters_.accepts(row) || matcher_->seek(row) != row) continue;
+    if (!filters_.accepts(row) || !matcher_->at(row)) continue;
     take(row);
   }
   champions_ = std::move(rows);
@@ -214,7 +217,7 @@ Result<std::vector<Found>> Search::verified(std::vector<Found> found) {
   for (const Found& one : found) {
     if (probes_ >= kProbesMax || sure.size() >= kVerifiedFactor * limit()) break;
     ++probes_;
-    TRY_ASSIGN(const std::optional<double> score, matcher_->verify(one.row, connection_));
+    TRY_ASSIGN(const std::optional<double> score, matcher_->verify(one.row));
     if (!score) continue;
     sure.push_back({collector_.place_of(one.row, *score), one.row});
   }
@@ -243,6 +246,7 @@ Result<Answer> Search::answer() {
     answer.total = std::max(answer.total, matcher_->rows_min());
     answer.exact = matcher_->rows_min() == matcher_->rows_max();
   }
+  if (matcher_ != nullptr && matcher_->partial()) answer.exact = false;
   if (answer.found.size() > limit()) answer.found.resize(limit());
   return answer;
 }
@@ -266,7 +270,7 @@ Result<Answer> search_pack(const Pack::State& pack, const Question& question) {
     TRY_ASSIGN(matcher, make_matcher(*question.query->words, frequencies, ranking, *connection,
                                      static_cast<std::uint32_t>(pack.columns.documents())));
   }
-  return Search(pack, question, *connection, filters, matcher.get()).run();
+  return Search(pack, question, filters, matcher.get()).run();
 }
 
 }  // namespace quern::search

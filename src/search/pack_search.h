@@ -9,7 +9,7 @@ namespace quern::search {
 // Rows that are walked over for one question, whether they match or not.
 inline constexpr std::size_t kRowsWalkedMax = 400'000;
 // Of phrases of common words: documents that have all the words and are looked into.
-inline constexpr std::size_t kProbesMax = 512;
+inline constexpr std::size_t kProbesMax = 500;
 // A text that was unpacked is kept by its thread up to this size.
 inline constexpr std::size_t kTextBufferKept = 1024 * 1024;
 

@@ -20,6 +20,7 @@ constexpr char kBegin[] =
     "INSERT INTO begin(beginning, place, token, documents) VALUES(?1, ?2, ?3, ?4)";
 constexpr char kListed[] = "SELECT token, list FROM term WHERE list > 0";
 constexpr char kPostings[] = "SELECT rowid, quern_weight(words) FROM words WHERE words MATCH ?1";
+constexpr char kSpot[] = "INSERT INTO spot(id, data) VALUES(?1, ?2)";
 constexpr char kList[] = "INSERT INTO list(id, documents, best, rows) VALUES(?1, ?2, ?3, ?4)";
 
 struct Common {
@@ -98,11 +99,17 @@ static_assert(kLists <= kListsOfToken);
 
 class Lists {
  public:
-  Lists(Statement postings, Statement insert, const Columns& columns, const RowHits& hits)
-      : postings_(std::move(postings)), insert_(std::move(insert)), hits_(hits), best_(columns) {}
+  Lists(const Columns& columns, RowHits& hits) : hits_(hits), best_(columns) {}
+
+  Result<> prepare(SqliteFile& pack) {
+    TRY_ASSIGN(postings_, pack.prepare(kPostings));
+    TRY_ASSIGN(insert_, pack.prepare(kList));
+    TRY_ASSIGN(spot_, pack.prepare(kSpot));
+    return {};
+  }
 
   Result<> write(std::string_view token, std::int64_t first) {
-    TRY(gather(token));
+    TRY(gather(token, first));
     for (int i = 0; i < kLists; ++i) {
       if (!lists_[i].empty()) TRY(write_one(lists_[i], first + i));
     }
@@ -110,24 +117,38 @@ class Lists {
   }
 
  private:
-  Result<> gather(std::string_view token) {
+  Result<> gather(std::string_view token, std::int64_t first) {
     for (auto& list : lists_) list.clear();
     const std::string match = '"' + std::string(token) + '"';
+    std::string block;
     const ResetAtEnd reset(postings_);
     postings_.bind_text(1, match);
     while (true) {
       TRY_ASSIGN(const bool more, postings_.step());
-      if (!more) return {};
-      const auto row = static_cast<std::uint32_t>(postings_.number(0));
-      const auto weight = static_cast<std::uint32_t>(postings_.number(1));
-      lists_[0].push_back({row, weight});
-      for (int field = 0; field < kFields - 1; ++field) {
-        if (hits_.by_field[field] == 0) continue;
-        RowHits only;
-        only.by_field[field] = hits_.by_field[field];
-        lists_[field + 1].push_back({row, weight_of(only)});
-      }
+      if (!more) break;
+      add(static_cast<std::uint32_t>(postings_.number(0)),
+          static_cast<std::uint32_t>(postings_.number(1)));
+      put_spots(block, hits_.spots);
+      if (lists_[0].size() % kBlockRows == 0) TRY(write_spots(first, block));
     }
+    return block.empty() ? Result<>() : write_spots(first, block);
+  }
+
+  void add(std::uint32_t row, std::uint32_t weight) {
+    lists_[0].push_back({row, weight});
+    for (int field = 0; field < kFields - 1; ++field) {
+      const std::uint32_t hits = hits_.by_field[field];
+      if (hits == 0) continue;
+      const auto each = static_cast<std::uint32_t>(kFieldWeights[field]);
+      lists_[field + 1].push_back({row, std::min(hits * each, kWeightMax)});
+    }
+  }
+
+  Result<> write_spots(std::int64_t first, std::string& block) {
+    spot_.bind(1, spots_id(first, (lists_[0].size() - 1) / kBlockRows)).bind_blob(2, block);
+    TRY(spot_.run());
+    block.clear();
+    return {};
   }
 
   Result<> write_one(const std::vector<Posting>& postings, std::int64_t id) {
@@ -141,7 +162,8 @@ class Lists {
 
   Statement postings_;
   Statement insert_;
-  const RowHits& hits_;
+  Statement spot_;
+  RowHits& hits_;
   Champions best_;
   std::vector<Posting> lists_[kLists];
 };
@@ -178,11 +200,11 @@ Result<> write_terms(SqliteFile& pack, const RealWords& words) {
   return pack.run(kDropVocabulary);
 }
 
-Result<> write_lists(SqliteFile& pack, const Columns& columns, const RowHits& hits) {
+Result<> write_lists(SqliteFile& pack, const Columns& columns, RowHits& hits) {
   TRY_ASSIGN(Statement listed, pack.prepare(kListed));
-  TRY_ASSIGN(Statement postings, pack.prepare(kPostings));
-  TRY_ASSIGN(Statement insert, pack.prepare(kList));
-  Lists lists(std::move(postings), std::move(insert), columns, hits);
+  Lists lists(columns, hits);
+  TRY(lists.prepare(pack));
+  hits.wants_spots = true;
   while (true) {
     TRY_ASSIGN(const bool more, listed.step());
     if (!more) return {};

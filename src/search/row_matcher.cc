@@ -10,6 +10,9 @@ using RowMatchers = std::vector<std::unique_ptr<RowMatcher>>;
 bool any_unsure(const RowMatchers& all) {
   return std::ranges::any_of(all, [](const auto& one) { return one->unsure(); });
 }
+bool any_partial(const RowMatchers& all) {
+  return std::ranges::any_of(all, [](const auto& one) { return one->partial(); });
+}
 bool any_damaged(const RowMatchers& all) {
   return std::ranges::any_of(all, [](const auto& one) { return one->damaged(); });
 }
@@ -25,18 +28,20 @@ class Leaf final : public RowMatcher {
       : source_(std::move(source)), rarity_(rarity), ranking_(ranking) {}
 
   std::uint32_t seek(std::uint32_t row) override { return source_->seek(row); }
+  bool at(std::uint32_t row) override { return source_->at(row); }
   double score(std::uint32_t row) override {
     return rarity_ * ranking_.impact(row, source_->weight());
   }
-  Result<std::optional<double>> verify(std::uint32_t row, Connection& connection) override {
-    if (source_->seek(row) != row) return std::optional<double>();
-    TRY_ASSIGN(const std::uint32_t weight, source_->probe(connection));
+  Result<std::optional<double>> verify(std::uint32_t row) override {
+    if (!source_->at(row)) return std::optional<double>();
+    TRY_ASSIGN(const std::uint32_t weight, source_->probe());
     if (weight == 0) return std::optional<double>();
     return std::optional(rarity_ * ranking_.impact(row, weight));
   }
   bool unsure() const override { return source_->unsure(); }
+  bool partial() const override { return source_->partial(); }
   std::int64_t rows_max() const override { return source_->rows(); }
-  std::int64_t rows_min() const override { return source_->exact() ? source_->rows() : 0; }
+  std::int64_t rows_min() const override { return source_->rows_min(); }
   Result<> best(std::vector<std::uint32_t>& rows, std::size_t quota) override {
     TRY_ASSIGN(std::vector<Posting> postings, source_->best());
     if (postings.size() > quota) keep_heaviest(postings, quota);
@@ -59,14 +64,19 @@ class Leaf final : public RowMatcher {
 
  private:
   void keep_heaviest(std::vector<Posting>& postings, std::size_t quota) const {
-    const auto better = [this](const Posting& a, const Posting& b) {
-      const double one = ranking_.impact(a.row, a.weight);
-      const double other = ranking_.impact(b.row, b.weight);
-      return one != other ? one > other : a.row > b.row;
-    };
-    std::ranges::nth_element(postings, postings.begin() + static_cast<std::ptrdiff_t>(quota),
-                             better);
+    std::vector<std::pair<double, Posting>> ranked;
+    ranked.reserve(postings.size());
+    for (const Posting& posting : postings) {
+      ranked.push_back({-ranking_.impact(posting.row, posting.weight), posting});
+    }
+    // Of equals the newer ones.
+    std::ranges::nth_element(ranked, ranked.begin() + static_cast<std::ptrdiff_t>(quota),
+                             [](const auto& a, const auto& b) {
+                               if (a.first != b.first) return a.first < b.first;
+                               return a.second.row > b.second.row;
+                             });
     postings.resize(quota);
+    for (std::size_t i = 0; i < quota; ++i) postings[i] = ranked[i].second;
   }
 
   std::unique_ptr<Source> source_;
@@ -86,25 +96,30 @@ class And final : public RowMatcher {
     for (row = all_at(row); row != kNoRow && refused(row);) row = all_at(row + 1);
     return row;
   }
+  bool at(std::uint32_t row) override {
+    return std::ranges::all_of(children_, [row](const auto& one) { return one->at(row); }) &&
+           row <= documents_ && !refused(row);
+  }
   double score(std::uint32_t row) override {
     double sum = 0;
     for (const auto& child : children_) sum += child->score(row);
     return sum;
   }
-  Result<std::optional<double>> verify(std::uint32_t row, Connection& connection) override {
+  Result<std::optional<double>> verify(std::uint32_t row) override {
     double sum = 0;
     for (const auto& child : children_) {
-      TRY_ASSIGN(const std::optional<double> score, child->verify(row, connection));
+      TRY_ASSIGN(const std::optional<double> score, child->verify(row));
       if (!score) return score;
       sum += *score;
     }
     for (const auto& child : nots_) {
-      TRY_ASSIGN(const std::optional<double> score, child->verify(row, connection));
+      TRY_ASSIGN(const std::optional<double> score, child->verify(row));
       if (score) return std::optional<double>();
     }
     return std::optional(sum);
   }
   bool unsure() const override { return any_unsure(children_) || any_unsure(nots_); }
+  bool partial() const override { return any_partial(children_) || any_partial(nots_); }
   std::int64_t rows_max() const override {
     return children_.empty() ? documents_ : children_.front()->rows_max();
   }
@@ -133,8 +148,8 @@ class And final : public RowMatcher {
   }
   // One that is unsure refuses nothing here: it is asked when a row is verified.
   bool refused(std::uint32_t row) const {
-    return std::ranges::any_of(
-        nots_, [row](const auto& one) { return !one->unsure() && one->seek(row) == row; });
+    return std::ranges::any_of(nots_,
+                               [row](const auto& one) { return !one->unsure() && one->at(row); });
   }
 
   RowMatchers children_;
@@ -156,6 +171,16 @@ class Or final : public RowMatcher {
     }
     return first;
   }
+  bool at(std::uint32_t row) override {
+    sought_ = row;
+    bool any = false;
+    for (std::size_t i = 0; i < children_.size(); ++i) {
+      // Where one stands that is not here, nobody knows: the next seek() finds out.
+      at_[i] = children_[i]->at(row) ? row : 0;
+      any = any || at_[i] == row;
+    }
+    return any;
+  }
   double score(std::uint32_t row) override {
     double sum = 0;
     for (std::size_t i = 0; i < children_.size(); ++i) {
@@ -163,10 +188,10 @@ class Or final : public RowMatcher {
     }
     return sum;
   }
-  Result<std::optional<double>> verify(std::uint32_t row, Connection& connection) override {
+  Result<std::optional<double>> verify(std::uint32_t row) override {
     std::optional<double> sum;
     for (const auto& child : children_) {
-      TRY_ASSIGN(const std::optional<double> score, child->verify(row, connection));
+      TRY_ASSIGN(const std::optional<double> score, child->verify(row));
       if (score) sum = sum.value_or(0) + *score;
     }
     // They stand elsewhere now.
@@ -174,6 +199,7 @@ class Or final : public RowMatcher {
     return sum;
   }
   bool unsure() const override { return any_unsure(children_); }
+  bool partial() const override { return any_partial(children_); }
   std::int64_t rows_max() const override {
     std::int64_t sum = 0;
     for (const auto& child : children_) sum += child->rows_max();

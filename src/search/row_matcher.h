@@ -26,11 +26,15 @@ class RowMatcher {
   // The first row that matches and is not before this one; kNoRow: none. Backward too. Where it is
   // unsure(), rows come that only may match.
   virtual std::uint32_t seek(std::uint32_t row) = 0;
+  // Whether this very row matches; as seek(), but no other row is looked for.
+  virtual bool at(std::uint32_t row) = 0;
   // Of the row that seek() gave last.
   virtual double score(std::uint32_t row) = 0;
   // Whether this very row matches, and its score.
-  virtual Result<std::optional<double>> verify(std::uint32_t row, Connection& connection) = 0;
+  virtual Result<std::optional<double>> verify(std::uint32_t row) = 0;
   virtual bool unsure() const = 0;
+  // Some rows that match were left out.
+  virtual bool partial() const = 0;
   // Bounds of how many rows match.
   virtual std::int64_t rows_max() const = 0;
   virtual std::int64_t rows_min() const = 0;

@@ -11,7 +11,8 @@ namespace {
 
 class RowsSource final : public Source {
  public:
-  explicit RowsSource(std::vector<Posting> postings) : postings_(std::move(postings)) {}
+  explicit RowsSource(std::vector<Posting> postings, std::vector<std::vector<Spot>> spots = {})
+      : postings_(std::move(postings)), spots_(std::move(spots)) {}
 
   std::uint32_t seek(std::uint32_t row) override {
     if (at_ > 0 && postings_[at_ - 1].row >= row) at_ = 0;
@@ -33,9 +34,15 @@ class RowsSource final : public Source {
   std::uint32_t weight() const override { return postings_[at_].weight; }
   std::int64_t rows() const override { return std::ssize(postings_); }
   Result<std::vector<Posting>> best() override { return postings_; }
+  Result<> spots(std::vector<Spot>& into) override {
+    into.clear();
+    if (at_ < spots_.size()) into = spots_[at_];
+    return {};
+  }
 
  private:
   std::vector<Posting> postings_;
+  std::vector<std::vector<Spot>> spots_;  // of each, or none at all
   std::size_t at_ = 0;
 };
 
@@ -55,6 +62,9 @@ class ListSource final : public Source {
     if (!best.empty()) return read_list(best, documents_);
     if (!cursor_ && !load()) return Error{Errc::Corrupt, "pack: a list is damaged"};
     return read_list(bytes_, documents_);
+  }
+  Result<> spots(std::vector<Spot>& into) override {
+    return connection_.spots(id_, cursor_->place(), into);
   }
   bool damaged() const override { return damaged_ || (cursor_ && cursor_->damaged()); }
 
@@ -89,11 +99,17 @@ class DenseSource final : public Source {
 
   void add(Source& source) {
     for (std::uint32_t row = source.seek(1); row < weights_.size(); row = source.seek(row + 1)) {
-      std::uint8_t& weight = weights_[row];
-      rows_ += weight == 0 ? 1 : 0;
-      weight = static_cast<std::uint8_t>(std::min(weight + source.weight(), kWeightMax));
+      add({row, source.weight()});
     }
     damaged_ = damaged_ || source.damaged();
+    least_ = std::max(least_, source.rows());
+  }
+  Result<> add_best(Source& source) {
+    TRY_ASSIGN(const std::vector<Posting> best, source.best());
+    for (const Posting& posting : best) add(posting);
+    all_ = false;
+    least_ = std::max(least_, source.rows());
+    return {};
   }
   void leave_out() { all_ = false; }
 
@@ -108,7 +124,8 @@ class DenseSource final : public Source {
   }
   std::uint32_t weight() const override { return weights_[at_]; }
   std::int64_t rows() const override { return rows_; }
-  bool exact() const override { return all_; }
+  std::int64_t rows_min() const override { return std::max(rows_, least_); }
+  bool partial() const override { return !all_; }
   Result<std::vector<Posting>> best() override {
     std::vector<Posting> all;
     all.reserve(static_cast<std::size_t>(rows_));
@@ -121,8 +138,17 @@ class DenseSource final : public Source {
 
  private:
   static constexpr std::size_t kStride = 8;
+
+  void add(const Posting& posting) {
+    if (posting.row >= weights_.size()) return;
+    std::uint8_t& weight = weights_[posting.row];
+    rows_ += weight == 0 ? 1 : 0;
+    weight = static_cast<std::uint8_t>(std::min(weight + posting.weight, kWeightMax));
+  }
+
   std::vector<std::uint8_t> weights_;
   std::int64_t rows_ = 0;
+  std::int64_t least_ = 0;  // of one source, whether it was taken as a whole or not
   std::uint32_t at_ = 0;
   bool all_ = true;
   bool damaged_ = false;
@@ -156,13 +182,14 @@ class AnySource final : public Source {
     for (const auto& source : sources_) sum += source->rows();
     return sum;
   }
-  bool exact() const override { return false; }
+  std::int64_t rows_min() const override { return 0; }
+  bool partial() const override { return true; }
   bool unsure() const override { return true; }
-  Result<std::uint32_t> probe(Connection& connection) override {
+  Result<std::uint32_t> probe() override {
     std::uint32_t sum = 0;
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       if (at_[i] != row_) continue;
-      TRY_ASSIGN(const std::uint32_t weight, sources_[i]->probe(connection));
+      TRY_ASSIGN(const std::uint32_t weight, sources_[i]->probe());
       sum += weight;
     }
     return std::min(sum, kWeightMax);
@@ -188,47 +215,69 @@ class AnySource final : public Source {
 
 class PhraseSource final : public Source {
  public:
-  PhraseSource(std::vector<std::unique_ptr<Source>> tokens, std::string phrase)
-      : tokens_(std::move(tokens)), phrase_(std::move(phrase)) {
+  PhraseSource(std::vector<std::unique_ptr<Source>> tokens, Field field)
+      : tokens_(std::move(tokens)), field_(field), spots_(tokens_.size()) {
+    for (const auto& token : tokens_) order_.push_back(token.get());
     // The rarest leads.
-    std::ranges::sort(tokens_, {}, [](const auto& token) { return token->rows(); });
+    std::ranges::stable_sort(order_, {}, [](const Source* token) { return token->rows(); });
   }
 
   std::uint32_t seek(std::uint32_t row) override {
-    for (std::size_t i = 0; i < tokens_.size() && row != kNoRow;) {
-      const std::uint32_t at = tokens_[i]->seek(row);
+    for (std::size_t i = 0; i < order_.size() && row != kNoRow;) {
+      const std::uint32_t at = order_[i]->seek(row);
       i = at == row || i == 0 ? i + 1 : 0;
       row = at;
     }
-    return row_ = row;
+    return row;
+  }
+  bool at(std::uint32_t row) override {
+    return std::ranges::all_of(order_, [row](Source* token) { return token->at(row); });
   }
   std::uint32_t weight() const override {
     std::uint32_t least = kWeightMax;
     for (const auto& token : tokens_) least = std::min(least, token->weight());
     return least;
   }
-  std::int64_t rows() const override { return tokens_.front()->rows(); }
-  bool exact() const override { return false; }
+  std::int64_t rows() const override { return order_.front()->rows(); }
+  std::int64_t rows_min() const override { return 0; }
   // The rarest word's best; where the others stand is looked up.
-  Result<std::vector<Posting>> best() override { return tokens_.front()->best(); }
+  Result<std::vector<Posting>> best() override { return order_.front()->best(); }
   bool unsure() const override { return true; }
-  Result<std::uint32_t> probe(Connection& connection) override {
-    return connection.probe(phrase_, row_);
+  Result<std::uint32_t> probe() override {
+    for (std::size_t i = 0; i < tokens_.size(); ++i) TRY(tokens_[i]->spots(spots_[i]));
+    RowHits hits;
+    for (const Spot first : spots_[0]) {
+      const auto column = static_cast<std::size_t>(first >> kSpotBits);
+      if (column >= kFields) return Error{Errc::Corrupt, "pack: spots are damaged"};
+      if (field_ != Field::Any && column + 1 != static_cast<std::size_t>(field_)) continue;
+      bool follows = true;
+      for (std::size_t i = 1; i < spots_.size() && follows; ++i) {
+        follows = std::ranges::binary_search(spots_[i], first + i);
+      }
+      if (follows && hits.by_field[column] < kWeightMax) ++hits.by_field[column];
+    }
+    return weight_of(hits);
   }
   bool damaged() const override {
     return std::ranges::any_of(tokens_, [](const auto& token) { return token->damaged(); });
   }
 
  private:
-  std::vector<std::unique_ptr<Source>> tokens_;
-  std::string phrase_;
-  std::uint32_t row_ = kNoRow;
+  std::vector<std::unique_ptr<Source>> tokens_;  // as they follow each other
+  std::vector<Source*> order_;
+  Field field_;
+  std::vector<std::vector<Spot>> spots_;  // of each token, where it was looked up
 };
 
 }  // namespace
 
 std::unique_ptr<Source> make_rows_source(std::vector<Posting> postings) {
   return std::make_unique<RowsSource>(std::move(postings));
+}
+
+std::unique_ptr<Source> make_spotted_source(std::vector<Posting> postings,
+                                            std::vector<std::vector<Spot>> spots) {
+  return std::make_unique<RowsSource>(std::move(postings), std::move(spots));
 }
 
 Result<std::unique_ptr<Source>> make_list_source(std::int64_t id, Connection& connection,
@@ -241,29 +290,37 @@ Result<std::unique_ptr<Source>> make_list_source(std::int64_t id, Connection& co
   return std::unique_ptr<Source>(std::make_unique<ListSource>(id, rows, connection, documents));
 }
 
-std::unique_ptr<Source> make_any_source(std::vector<std::unique_ptr<Source>> sources,
-                                        std::uint32_t documents) {
-  if (sources.size() == 1) return std::move(sources.front());
+Result<std::unique_ptr<Source>> make_any_source(std::vector<std::unique_ptr<Source>> sources,
+                                                Whole whole, std::uint32_t documents) {
   if (std::ranges::any_of(sources, [](const auto& source) { return source->unsure(); })) {
-    return std::make_unique<AnySource>(std::move(sources));
+    return std::unique_ptr<Source>(std::make_unique<AnySource>(std::move(sources)));
   }
   auto dense = std::make_unique<DenseSource>(documents);
-  std::int64_t rows = 0;
+  if (whole == Whole::No) dense->leave_out();
   for (const auto& source : sources) {
-    // At least one of them, whatever its size.
-    if (rows > 0 && rows + source->rows() > kAnyRowsMax) {
+    const std::int64_t room = kAnyRowsMax - dense->rows();
+    if (source->rows() <= room) {
+      dense->add(*source);
+    } else if (room > 0) {
+      TRY(dense->add_best(*source));
+    } else {
       dense->leave_out();
-      continue;
     }
-    dense->add(*source);
-    rows += source->rows();
   }
-  return dense;
+  return std::unique_ptr<Source>(std::move(dense));
 }
 
-std::unique_ptr<Source> make_phrase_source(std::vector<std::unique_ptr<Source>> tokens,
-                                           std::string phrase) {
-  return std::make_unique<PhraseSource>(std::move(tokens), std::move(phrase));
+Result<std::unique_ptr<Source>> make_phrase_source(std::vector<std::unique_ptr<Source>> tokens,
+                                                   Field field) {
+  auto phrase = std::make_unique<PhraseSource>(std::move(tokens), field);
+  if (phrase->rows() > kPhraseRowsSure) return std::unique_ptr<Source>(std::move(phrase));
+  std::vector<Posting> sure;
+  for (std::uint32_t row = phrase->seek(1); row != kNoRow; row = phrase->seek(row + 1)) {
+    TRY_ASSIGN(const std::uint32_t weight, phrase->probe());
+    if (weight > 0) sure.push_back({row, weight});
+  }
+  if (phrase->damaged()) return Error{Errc::Corrupt, "pack: a list is damaged"};
+  return make_rows_source(std::move(sure));
 }
 
 }  // namespace quern::search

@@ -99,6 +99,7 @@ class Bench {
     tell(engine, what + ", p50", times.p50_ms, "ms");
     tell(engine, what + ", p99", times.p99_ms, "ms");
     tell(engine, what + ", rate", times.per_second, "/s");
+    tell(engine, what + ", per CPU second", times.per_cpu_second, "/s");
     if (times.found < 1) tell(engine, what + ", found", 100 * times.found, "%");
   }
 
@@ -106,9 +107,12 @@ class Bench {
     double bytes = 0;
     double made = 0;  // the generator's own time
     const double begin = now_ns();
+    double cpu = -cpu_seconds();
     for (std::int64_t i = 1; i <= documents; ++i) {
       const double before = now_ns();
+      cpu += cpu_seconds();
       const search::PackDocument document = generator_.document(i);
+      cpu -= cpu_seconds();
       made += now_ns() - before;
       bytes += static_cast<double>(document.text.size() + document.title.size());
       engine.add(document);
@@ -118,6 +122,7 @@ class Bench {
     tell(name, "documents", static_cast<double>(documents), "");
     tell(name, "text", bytes / 1e6, "MB");
     tell(name, "index", bytes / 1e6 / seconds, "MB/s");
+    tell(name, "index, per CPU second", bytes / 1e6 / (cpu + cpu_seconds()), "MB/s");
     tell(name, "size", 100 * static_cast<double>(engine.bytes()) / bytes, "% of text");
   }
 

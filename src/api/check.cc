@@ -7,6 +7,7 @@
 #include "counter/counter.h"
 #include "net/event.h"
 #include "queue/check.h"
+#include "search/check.h"
 #include "tree/check.h"
 
 namespace quern::api {
@@ -37,6 +38,8 @@ Problems check_all(const Parts& parts) {
   add(of_queue);
   TRY_ASSIGN(const std::vector<std::string> of_tree, tree::check_tree(parts.readers));
   add(of_tree);
+  TRY_ASSIGN(const std::vector<std::string> of_search, search::check_search(parts.readers));
+  add(of_search);
   TRY_ASSIGN(const std::vector<std::string> of_blobs, blob::check_blobs(parts.blobs));
   add(of_blobs);
   return problems;

@@ -242,7 +242,8 @@ net::Task<Result<>> listen(std::shared_ptr<const Parts> parts, Call call) {
 void add_event_routes(Router& router, std::shared_ptr<const Parts> parts) {
   router.add({net::Method::Get, "/api/v1/events",
               "What happens, as server-sent events (collection).",
-              [parts](Call call) { return listen(parts, std::move(call)); }});
+              [parts](Call call) { return listen(parts, std::move(call)); }, Needs::ByMethod,
+              About::Query});
 }
 
 }  // namespace quern::api

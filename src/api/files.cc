@@ -277,13 +277,13 @@ void add_file_routes(Router& router, PartsPtr parts) {
   const std::string one = "/api/v1/files/{file}";
   router.add({Method::Get, "/api/v1/files",
               "Files by name, a page at a time (collection, job, filename, after, limit).",
-              bound(list_files)});
+              bound(list_files), Needs::ByMethod, About::Query});
   router.add({Method::Get, "/api/v1/documents",
               "Documents by name and page (collection, job, filename, text=1, after, limit).",
-              bound(list_documents)});
+              bound(list_documents), Needs::ByMethod, About::Query});
   router.add({Method::Get, "/api/v1/errors",
               "Errors by name (collection, job, filename, superseded=1, after, limit).",
-              bound(list_errors)});
+              bound(list_errors), Needs::ByMethod, About::Query});
   router.add({Method::Get, one, "Everything that is known of a file.", bound(show)});
   router.add({Method::Get, one + "/children", "Its children by index (after=INDEX, limit).",
               bound(list_children)});

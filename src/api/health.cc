@@ -195,7 +195,7 @@ net::Task<Result<>> metrics(PartsPtr parts, Call call) {
 
 void add_health_routes(Router& router, PartsPtr parts) {
   router.add({net::Method::Get, "/healthz", "Whether Quern's own parts work; names what does not.",
-              [parts](Call call) { return health(parts, std::move(call)); }});
+              [parts](Call call) { return health(parts, std::move(call)); }, Needs::Nobody});
   router.add({net::Method::Get, "/metrics", "Counters and gauges in Prometheus' text format.",
               [parts](Call call) { return metrics(parts, std::move(call)); }});
 }

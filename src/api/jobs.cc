@@ -52,6 +52,7 @@ net::Task<Result<>> create(PartsPtr parts, Call call) {
   CO_TRY_ASSIGN(const std::string text, co_await call.exchange.read_all(kJsonBodyBytesMax));
   CO_TRY_ASSIGN(const json::object body, parse_object(text));
   CO_TRY_ASSIGN(const tree::NewJob order, parse_order(*parts, body));
+  CO_TRY(expect_within(call.caller, order.collection));
   CO_TRY_ASSIGN(const tree::Job job, co_await open_job(parts, order));
   const std::string answer = json::serialize(to_json(*parts, job));
   co_return co_await call.exchange.respond(net::json_response(201, answer));
@@ -169,9 +170,10 @@ void add_job_routes(Router& router, PartsPtr parts) {
       {Method::Post, "/api/v1/jobs",
        "Begins an import (collection, key, source; resumes: goes on with a running job whose "
        "key begins so).",
-       bound(create)});
+       bound(create), Needs::ByMethod, About::Handler});
   router.add({Method::Get, "/api/v1/jobs",
-              "Jobs, the newest first (collection, before=JOB, limit).", bound(list)});
+              "Jobs, the newest first (collection, before=JOB, limit).", bound(list),
+              Needs::ByMethod, About::Query});
   router.add(
       {Method::Get, "/api/v1/jobs/{job}", "One job, with its sums and progress.", bound(show)});
   router.add({Method::Post, "/api/v1/jobs/{job}/seal",

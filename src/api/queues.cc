@@ -47,9 +47,10 @@ json::object timer_json(const queue::Timer& timer) {
           {"callback_msg", parsed_or_text(timer.callback_msg)}};
 }
 
-Result<queue::NewItem> read_message(const std::string& queue, const std::string& body,
-                                    const std::string* key) {
+Result<queue::NewItem> read_message(const Caller& caller, const std::string& queue,
+                                    const std::string& body, const std::string* key) {
   TRY_ASSIGN(const queue::Message message, queue::parse_message(queue, body));
+  TRY(expect_poster(caller, message.type));
   if (key != nullptr) TRY(queue::validate_message_key(*key));
   return queue::message_item(message, key == nullptr ? "" : *key);
 }
@@ -58,7 +59,7 @@ net::Task<Result<>> post(PartsPtr parts, Call call) {
   CO_TRY_ASSIGN(const std::string queue, queue::canonical_queue(call.values[0]));
   CO_TRY_ASSIGN(const std::string body, co_await call.exchange.read_all(queue::kMessageBytesMax));
   const std::string* key = call.exchange.request().headers.find("Idempotency-Key");
-  CO_TRY_ASSIGN(const queue::NewItem item, read_message(queue, body, key));
+  CO_TRY_ASSIGN(const queue::NewItem item, read_message(call.caller, queue, body, key));
   auto ensure = [parts, queue] {
     return queue::ensure_queue(parts->writer, parts->readers, queue);
   };
@@ -91,6 +92,7 @@ Result<queue::ItemFilter> read_filter(const net::Target& target) {
 
 net::Task<Result<>> peek(PartsPtr parts, Call call) {
   CO_TRY_ASSIGN(const std::string queue, queue::canonical_queue(call.values[0]));
+  CO_TRY(expect_peeker(call.caller, queue));
   CO_TRY_ASSIGN(const queue::ItemFilter filter, read_filter(call.target));
   auto list = [queue, filter](store::Tx& tx) { return queue::list_messages(tx, queue, filter); };
   CO_TRY_ASSIGN(const std::vector<queue::Item> items,
@@ -134,11 +136,11 @@ void add_queue_routes(Router& router, PartsPtr parts) {
   };
   using net::Method;
   router.add({Method::Post, "/api/v1/queues/{queue}/messages",
-              "Posts a message to a queue, once per key (the header Idempotency-Key).",
-              bound(post)});
+              "Posts a message to a queue, once per key (the header Idempotency-Key).", bound(post),
+              Needs::Poster});
   router.add({Method::Get, "/api/v1/queues/{queue}/messages",
-              "Messages of a queue by name, a page at a time (after, limit, status).",
-              bound(peek)});
+              "Messages of a queue by name, a page at a time (after, limit, status).", bound(peek),
+              Needs::ReaderOrWorker});
   router.add({Method::Get, "/api/v1/timers", "Timers by key, a page at a time (after, limit).",
               bound(list_timers)});
   router.add({Method::Get, "/api/v1/timers/{key}", "One timer.", bound(show_timer)});

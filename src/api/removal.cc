@@ -6,6 +6,7 @@
 #include "base/crash.h"
 #include "base/log.h"
 #include "queue/locked_partitions.h"
+#include "search/service.h"
 #include "step/import.h"
 #include "tree/remove.h"
 
@@ -112,6 +113,7 @@ net::Task<bool> wait_for_removals(PartsPtr parts, std::vector<tree::JobId> jobs)
   removal->jobs = std::move(jobs);
   // They are marked: their owners, who see that, let go before their partitions do.
   for (const tree::JobId job : removal->jobs) parts->pipeline.poke(job);
+  parts->search->jobs_deleted(removal->jobs);
   parts->loop.spawn("api.removal", remove_all(parts, removal));
   const net::Instant deadline = net::in_ms(kPatienceMs);
   while (!removal->gone) {

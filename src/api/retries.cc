@@ -125,7 +125,8 @@ void add_retry_routes(Router& router, PartsPtr parts) {
               [parts](Call call) { return retry_file(parts, std::move(call)); }});
   router.add({net::Method::Post, "/api/v1/retry",
               "Tries files that failed in one way again (kind, collection, after).",
-              [parts](Call call) { return retry_kind(parts, std::move(call)); }});
+              [parts](Call call) { return retry_kind(parts, std::move(call)); }, Needs::ByMethod,
+              About::Query});
 }
 
 }  // namespace quern::api

@@ -56,34 +56,50 @@ std::string lower_method(net::Method method) {
   return text;
 }
 
-}  // namespace
-
-void Router::add(Route route) {
-  const Result<net::Target> target = net::parse_target(route.pattern);
-  CHECK_OK(target);
-  entries_.push_back({std::move(route), target->segments});
+About about_by_pattern(const std::vector<std::string>& segments) {
+  const auto first = std::find_if(segments.begin(), segments.end(), is_placeholder);
+  if (first == segments.end()) return About::Nothing;
+  return about_of(std::string_view(*first).substr(1, first->size() - 2));
 }
 
-Result<> Router::guard(const net::Exchange& exchange) const {
+Result<> expect_local_host(const std::string& host) {
+  // A Host without a port is one for parse() once it has any.
+  Result<net::Endpoint> named = net::Endpoint::parse(host);
+  if (!named.ok()) named = net::Endpoint::parse(host + ":80");
+  const bool tcp = named.ok() && named->kind == net::Endpoint::Kind::Tcp;
+  if (tcp && named->is_local()) return {};
+  return Error{Errc::Denied,
+               fmt::format("Host '{}' does not name this machine; use 127.0.0.1 or localhost, or "
+                           "send a token to a server that listens for other machines",
+                           host)};
+}
+
+Result<> guard(const net::Exchange& exchange, HostRule rule) {
   if (exchange.peer() == net::PeerKind::Unix) return {};
   const net::Headers& headers = exchange.request().headers;
   const std::string* host = headers.find("Host");
   if (host == nullptr) return Error{Errc::Denied, "a Host header is needed"};
-  if (rule_ == HostRule::LoopbackOnly) {
-    // A Host without a port is one for parse() once it has any.
-    Result<net::Endpoint> named = net::Endpoint::parse(*host);
-    if (!named.ok()) named = net::Endpoint::parse(*host + ":80");
-    if (!named.ok() || named->kind != net::Endpoint::Kind::Tcp || !named->is_local()) {
-      return Error{
-          Errc::Denied,
-          fmt::format("Host '{}' does not name this machine; use 127.0.0.1 or localhost", *host)};
-    }
-  }
+  if (rule == HostRule::LoopbackOnly) TRY(expect_local_host(*host));
   const std::string* origin = headers.find("Origin");
   if (origin != nullptr && *origin != "http://" + *host && *origin != "https://" + *host) {
     return Error{Errc::Denied, fmt::format("pages of {} may not use this server", *origin)};
   }
   return {};
+}
+
+// Who is believed because of where they are could be a browser that was led here by another name.
+Result<> guard_place(const net::Exchange& exchange, HostRule rule, const Caller& caller) {
+  if (rule != HostRule::Tokens || caller.by != Caller::By::Place) return {};
+  return expect_local_host(*exchange.request().headers.find("Host"));
+}
+
+}  // namespace
+
+void Router::add(Route route) {
+  const Result<net::Target> target = net::parse_target(route.pattern);
+  CHECK_OK(target);
+  if (route.about == About::ByPattern) route.about = about_by_pattern(target->segments);
+  entries_.push_back({std::move(route), target->segments});
 }
 
 // Names come from here to the store, which takes text only.
@@ -95,27 +111,58 @@ Result<> Router::expect_text(const net::Target& target) {
   return Error{Errc::Invalid, "the address must be UTF-8 (percent-encoded)"};
 }
 
+Router::Match Router::match(const net::Target& target, net::Method method) const {
+  Match found;
+  std::set<std::string> allowed;
+  for (const Entry& entry : entries_) {
+    if (!matches(entry.segments, target.segments, found.values)) continue;
+    if (entry.route.method == method) {
+      found.route = &entry.route;
+      return found;
+    }
+    allowed.insert(std::string(net::to_string(entry.route.method)));
+  }
+  found.allowed = fmt::format("{}", fmt::join(allowed, ", "));
+  return found;
+}
+
+net::Task<Result<>> Router::expect_right(const net::Exchange& exchange, const Caller& caller,
+                                         const Match& found, const net::Target& target) const {
+  CO_TRY(guard_place(exchange, access_->rule(), caller));
+  CO_TRY(expect_allowed(caller, found.route->needs, found.route->method));
+  const Scope::Asked asked{found.route->about, found.values, target};
+  co_return co_await scope_.expect(caller, asked);
+}
+
 net::Task<Result<>> Router::handle(net::Exchange& exchange) const {
-  CO_TRY(guard(exchange));
+  CO_TRY(guard(exchange, access_->rule()));
   CO_TRY_ASSIGN(const net::Target target, net::parse_target(exchange.request().target));
   CO_TRY(expect_text(target));
   const net::Method asked = exchange.request().method;
   const net::Method method = asked == net::Method::Head ? net::Method::Get : asked;
-  std::set<std::string> allowed;
-  std::vector<std::string> values;
-  for (const Entry& entry : entries_) {
-    if (!matches(entry.segments, target.segments, values)) continue;
-    if (entry.route.method == method) {
-      // Named: g++ 12 destroys a braced temporary of a co_await expression twice.
-      Call call{exchange, target, std::move(values)};
-      co_return co_await entry.route.handler(std::move(call));
-    }
-    allowed.insert(std::string(net::to_string(entry.route.method)));
+  Match found = match(target, method);
+  const bool open = found.route != nullptr && found.route->needs == Needs::Nobody;
+  Result<Access::Identity> who =
+      co_await access_->identify(exchange.peer(), exchange.request().headers);
+  // Health is told while the store is away, too.
+  if (!who.ok() && open) who = Access::Identity{};
+  if (!who.ok()) co_return who.error();
+  if (!who->caller && (who->refused || !open)) {
+    co_return co_await exchange.respond(unauthorized(*who));
   }
-  if (allowed.empty()) co_return Error{Errc::Missing, "there is nothing at this address"};
-  const std::string allow = fmt::format("{}", fmt::join(allowed, ", "));
-  net::Response refusal = net::problem(405, "this address takes " + allow).with("Allow", allow);
-  co_return co_await exchange.respond(std::move(refusal));
+  if (found.route == nullptr && found.allowed.empty()) {
+    co_return Error{Errc::Missing, "there is nothing at this address"};
+  }
+  if (found.route == nullptr) {
+    const std::string detail = "this address takes " + found.allowed;
+    net::Response refusal = net::problem(405, detail).with("Allow", found.allowed);
+    co_return co_await exchange.respond(std::move(refusal));
+  }
+  const Caller caller = who->caller.value_or(Caller{Caller::By::Place, access::Role::Reader});
+  if (!open) CO_TRY(co_await expect_right(exchange, caller, found, target));
+  // Named: g++ 12 destroys a braced temporary of a co_await expression twice.
+  Call call{exchange, target, std::move(found.values), caller};
+  co_return co_await found.route->handler(std::move(call));
 }
 
 std::string Router::openapi() const {

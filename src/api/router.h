@@ -4,16 +4,22 @@
 // made from it, so that the description cannot drift from what is served.
 //
 // The guard: a browser on this machine must not be made to talk to Quern by somebody else's page.
-// Requests by TCP need a Host that names this machine (unless any address may connect: AnyHost),
-// and an Origin, if there is one, that equals the Host. Unix sockets are guarded by their file's
-// mode.
+// Requests by TCP need a Host that names this machine, unless they prove who they are with a token
+// (or any address may connect: AnyHost), and an Origin, if there is one, that equals the Host. Unix
+// sockets are guarded by their file's mode.
+//
+// Then api/access.h says who asks, and the route's needs whether they may: 401, or 403. A route
+// that says nothing is for readers where it reads and for editors where it changes something.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "api/access.h"
+#include "api/scope.h"
 #include "net/exchange.h"
 #include "net/target.h"
 
@@ -24,6 +30,7 @@ struct Call {
   net::Exchange& exchange;
   const net::Target& target;
   std::vector<std::string> values;
+  Caller caller;
 };
 
 using RouteHandler = std::function<net::Task<Result<>>(Call)>;
@@ -33,16 +40,18 @@ struct Route {
   std::string pattern;  // "/api/v1/counters/{name}"
   std::string summary;  // a sentence for the description
   RouteHandler handler;
+  Needs needs = Needs::ByMethod;
+  About about = About::ByPattern;
 };
-
-enum class HostRule { LoopbackOnly, AnyHost };
 
 class Router {
  public:
-  explicit Router(HostRule rule) : rule_(rule) {}
+  Router(std::shared_ptr<Access> access, Scope scope)
+      : access_(std::move(access)), scope_(std::move(scope)) {}
 
   void add(Route route);
-  // Missing, 405 with Allow, Denied by the guard, or whatever the handler makes of it.
+  // 401, Missing, 405 with Allow, Denied by the guard or the needs, or what the handler makes of
+  // it.
   net::Task<Result<>> handle(net::Exchange& exchange) const;
   std::string openapi() const;
 
@@ -51,10 +60,19 @@ class Router {
     Route route;
     std::vector<std::string> segments;  // of the pattern
   };
-  Result<> guard(const net::Exchange& exchange) const;
+  struct Match {
+    const Route* route = nullptr;
+    std::vector<std::string> values;
+    std::string allowed;  // where the address is known and the method is not
+  };
+  Match match(const net::Target& target, net::Method method) const;
   static Result<> expect_text(const net::Target& target);
 
-  HostRule rule_;
+  net::Task<Result<>> expect_right(const net::Exchange& exchange, const Caller& caller,
+                                   const Match& found, const net::Target& target) const;
+
+  std::shared_ptr<Access> access_;
+  Scope scope_;
   std::vector<Entry> entries_;
 };
 

@@ -22,6 +22,10 @@
 #include "store/readers.h"
 #include "store/writer.h"
 
+namespace quern::search {
+class Service;
+}
+
 namespace quern::api {
 
 class EventBus;
@@ -45,6 +49,7 @@ struct Parts {
   std::function<queue::EngineStats()> engine;
   std::function<std::map<std::string, std::string>()> handler_trouble;
   EventBus* events = nullptr;  // null: nobody tells anything
+  search::Service* search = nullptr;
 };
 
 // Everything that is served, with its guard. The parts must outlive the router.
@@ -65,6 +70,9 @@ void add_file_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_explain_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_collection_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_retry_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_search_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_token_routes(Router& router, std::shared_ptr<const Parts> parts,
+                      std::shared_ptr<Access> access);
 void add_event_routes(Router& router, std::shared_ptr<const Parts> parts);
 
 inline constexpr std::size_t kJsonBodyBytesMax = 64 * 1024;

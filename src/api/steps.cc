@@ -67,16 +67,20 @@ void add_step_routes(Router& router, PartsPtr parts) {
   using net::Method;
   router.add({Method::Get, "/api/v1/steps",
               "What waits and runs, and how many workers there are, for each step.", bound(list)});
-  router.add({Method::Post, "/steps/{step}", "A worker asks for a task (long poll).", bound(poll)});
-  router.add({Method::Get, "/steps/{step}/{task}", "The task once more.", bound(task)});
+  router.add({Method::Post, "/steps/{step}", "A worker asks for a task (long poll).", bound(poll),
+              Needs::Worker});
+  // The task's id is the secret: converters of others know nothing but its address.
+  const Needs open = Needs::Nobody;
+  router.add({Method::Get, "/steps/{step}/{task}", "The task once more.", bound(task), open});
   router.add({Method::Head, "/steps/{step}/{task}", "A heartbeat; 404 when the task is over.",
-              bound(task)});
+              bound(task), open});
   router.add({Method::Post, "/steps/{step}/{task}", "What the worker made of it, in parts.",
-              bound(fragments)});
+              bound(fragments), open});
+  router.add({Method::Get, "/steps/{step}/{task}/{name}", "The input: blob, or metadata.",
+              bound(input), open});
   router.add(
-      {Method::Get, "/steps/{step}/{task}/{name}", "The input: blob, or metadata.", bound(input)});
-  router.add({Method::Head, "/steps/{step}/{task}/{name}", "The input's size.", bound(input)});
-  router.add({Method::Post, "/steps/{step}/{task}/{name}", "One part.", bound(fragment)});
+      {Method::Head, "/steps/{step}/{task}/{name}", "The input's size.", bound(input), open});
+  router.add({Method::Post, "/steps/{step}/{task}/{name}", "One part.", bound(fragment), open});
 }
 
 }  // namespace quern::api

@@ -102,7 +102,9 @@ bool has_upload_content_type(const net::Headers& headers) {
 
 net::Method tus_method(const net::RequestHead& request) {
   const std::string* given = request.headers.find("X-HTTP-Method-Override");
-  return given == nullptr ? request.method : net::method_of(net::trimmed(*given));
+  // Of a POST only: who may only read must not change something by a header.
+  if (given == nullptr || request.method != net::Method::Post) return request.method;
+  return net::method_of(net::trimmed(*given));
 }
 
 bool is_upload_name(std::string_view text) {

@@ -38,7 +38,7 @@ Result<PieceOrder> parse_piece(const net::Headers& headers);
 Result<std::optional<model::TusChecksum>> parse_checksum(const net::Headers& headers);
 bool has_upload_content_type(const net::Headers& headers);
 
-// X-HTTP-Method-Override wins: for clients that cannot send PATCH or DELETE.
+// X-HTTP-Method-Override of a POST wins: for clients that cannot send PATCH or DELETE.
 net::Method tus_method(const net::RequestHead& request);
 // 128 bits in hex: nothing else becomes the name of a file.
 bool is_upload_name(std::string_view text);

@@ -125,6 +125,14 @@ TEST(UploadRequestTest, AnOverriddenMethodWins) {
   EXPECT_EQ(tus_method(request), net::Method::Other);
 }
 
+TEST(UploadRequestTest, WhoMayOnlyReadChangesNothingByOverriding) {
+  net::RequestHead request;
+  request.headers.set("X-HTTP-Method-Override", "DELETE");
+  EXPECT_EQ(tus_method(request), net::Method::Get);
+  request.method = net::Method::Options;
+  EXPECT_EQ(tus_method(request), net::Method::Options);
+}
+
 TEST(UploadRequestTest, NamesAreHexAndNothingElse) {
   EXPECT_TRUE(is_upload_name("0123456789abcdef0123456789abcdef"));
   EXPECT_FALSE(is_upload_name("0123456789ABCDEF0123456789abcdef"));

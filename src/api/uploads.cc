@@ -58,7 +58,8 @@ class UploadCall {
       : uploads_(std::move(uploads)),
         parts_(uploads_->parts),
         exchange_(call.exchange),
-        name_(call.values.empty() ? "" : call.values[0]) {}
+        name_(call.values.empty() ? "" : call.values[0]),
+        caller_(call.caller) {}
 
   net::Task<Result<>> serve();
 
@@ -73,6 +74,7 @@ class UploadCall {
 
   net::Task<Result<Upload>> load();
   net::Task<Result<Upload>> find();
+  net::Task<Result<>> expect_own(const UploadOrder& order);
   net::Task<Result<JobShards>> job_of(const UploadOrder& order);
   net::Task<Result<Upload>> make(const UploadOrder& order);
   net::Task<Result<LockedPtr>> lock(Upload& upload);
@@ -95,6 +97,7 @@ class UploadCall {
   const PartsPtr parts_;
   net::Exchange& exchange_;
   const std::string name_;
+  const Caller caller_;
   int status_ = 0;                            // of a refusal
   std::optional<std::int64_t> known_offset_;  // told with a refusal
 };
@@ -215,7 +218,17 @@ Result<> UploadCall::expect_room(std::int64_t length) const {
                                        space.free_bytes)};
 }
 
+// A token for one collection uploads there, and to jobs of it.
+net::Task<Result<>> UploadCall::expect_own(const UploadOrder& order) {
+  if (!caller_.collection) co_return Result<>();
+  if (order.job == 0) co_return expect_within(caller_, order.collection);
+  auto load = [id = tree::JobId{order.job}](store::Tx& tx) { return tree::load_job(tx, id); };
+  CO_TRY_ASSIGN(const tree::Job job, co_await read(parts_->loop, parts_->readers, std::move(load)));
+  co_return expect_within(caller_, job.collection_name);
+}
+
 net::Task<Result<JobShards>> UploadCall::job_of(const UploadOrder& order) {
+  CO_TRY(co_await expect_own(order));
   tree::JobId job{order.job};
   if (order.job == 0) {
     const std::string& name = order.root.filename;
@@ -401,7 +414,7 @@ void add_upload_routes(Router& router, PartsPtr parts) {
   router.add({Method::Options, all, "What this server can of tus 1.0.", handler});
   router.add({Method::Post, all,
               "Begins an upload (tus 1.0: Upload-Length, Upload-Metadata; Idempotency-Key).",
-              handler});
+              handler, Needs::ByMethod, About::Handler});
   router.add({Method::Get, one, "How far an upload is; HEAD as tus has it.", handler});
   router.add({Method::Patch, one, "The next bytes of an upload (Upload-Offset, Upload-Checksum).",
               handler});

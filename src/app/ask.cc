@@ -11,6 +11,9 @@ namespace json = boost::json;
 
 Errc kind_of(int status) {
   switch (status) {
+    case 401:
+    case 403:
+      return Errc::Denied;
     case 404:
       return Errc::Missing;
     case 409:

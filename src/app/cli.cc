@@ -15,6 +15,8 @@
 #include "app/output.h"
 #include "app/queue_cli.h"
 #include "app/read_command.h"
+#include "app/search_command.h"
+#include "app/token_command.h"
 #include "base/crash.h"
 #include "base/log.h"
 
@@ -171,9 +173,11 @@ int run_command_line(int argc, char** argv) {
   add_serve(app, parsed);
   add_add_command(app, parsed.run);
   add_read_commands(app, parsed.run);
+  add_search_commands(app, parsed.run, parsed.serves);
   add_counter(app, parsed);
   add_partition_commands(app, parsed.run);
   add_item_commands(app, parsed.run);
+  add_token_commands(app, parsed.run);
   add_check(app, parsed);
   app.footer("Exit codes: 0 done, 1 done but something is wrong, 2 usage, 3 could not finish.");
   try {

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <thread>
 
+#include "access/token.h"
 #include "io/file.h"
 #include "net/http.h"
 #include "tree/job.h"
@@ -15,6 +16,7 @@ namespace quern::app {
 namespace {
 
 constexpr std::size_t kConfigBytesMax = 64 * 1024;
+constexpr std::size_t kTokenFileBytesMax = 4096;
 constexpr std::string_view kConfigFile = "quern.conf";
 constexpr int kLocalWorkersMax = 256;
 
@@ -221,6 +223,18 @@ Result<> interpret_pipeline(const Reader& read, Config& config) {
   return {};
 }
 
+Result<> interpret_search(const Reader& read, Config& config) {
+  search::ServiceOptions& search = config.search;
+  TRY_ASSIGN(search.catalog.local, read.on_or_off("search-here"));
+  TRY_ASSIGN(search.watch.settle_ms, read.number("search-settle", 1, 86'400'000));
+  TRY_ASSIGN(search.watch.delay_ms_max, read.number("search-delay", 1, 86'400'000));
+  TRY_ASSIGN(const std::int64_t copies, read.number("search-copies", 1, 100));
+  search.orchestrator.copies = static_cast<std::size_t>(copies);
+  TRY_ASSIGN(const std::int64_t merged, read.number("search-merge", 2, 100));
+  search.packing.merge_fan_in = static_cast<std::size_t>(merged);
+  return {};
+}
+
 Result<> interpret_addresses(const Reader& read, Config& config) {
   const std::string& url = read.text("db");
   TRY_ASSIGN(config.database,
@@ -231,12 +245,42 @@ Result<> interpret_addresses(const Reader& read, Config& config) {
     TRY_ASSIGN(config.server, parse_server(read.text("server")));
   }
   TRY_ASSIGN(config.insecure, read.on_or_off("insecure"));
-  if (config.listen.is_local() || config.insecure) return {};
-  return Error{
-      Errc::Denied,
-      fmt::format("listen = {}: other machines could reach it and nobody would have to log in; "
-                  "listen on 127.0.0.1, or say --insecure",
-                  config.listen.to_string())};
+  return {};
+}
+
+bool is_secret(std::string_view text) {
+  return text.starts_with(access::kSecretPrefix);
+}
+
+// A file, or in the environment the secret itself. Read only where it is needed: a client that has
+// no token must be able to ask for help.
+Result<> interpret_token(const Reader& read, Config& config) {
+  const Chosen& chosen = config.chosen.at("token");
+  std::string secret = read.text("token");
+  if (secret.empty() || !config.server) return {};
+  if (is_secret(secret) && chosen.source == Source::Flag) {
+    return Error{Errc::Invalid,
+                 "--token takes a file: whoever lists the processes would see the token itself"};
+  }
+  if (!is_secret(secret)) {
+    TRY_ASSIGN(secret, io::read_file(secret, kTokenFileBytesMax));
+    while (!secret.empty() && secret.back() <= ' ') secret.pop_back();
+  }
+  const bool plain = std::all_of(secret.begin(), secret.end(),
+                                 [](unsigned char c) { return c > 0x20 && c < 0x7f; });
+  if (secret.empty() || secret.size() > access::kSecretBytesMax || !plain) {
+    return Error{Errc::Invalid, "token: expected a file with one token in it, and nothing else"};
+  }
+  config.authorization = "Bearer " + secret;
+  return {};
+}
+
+// As people may see it.
+std::string shown(const Config& config, const Setting& setting) {
+  const std::string& text = config.chosen.at(setting.name).text;
+  if (setting.name == "db") return config.database.redacted();
+  if (setting.name == "token" && is_secret(text)) return std::string(access::kSecretPrefix) + "…";
+  return text;
 }
 
 }  // namespace
@@ -247,8 +291,10 @@ const std::vector<Setting>& settings() {
       {"config", "FILE", "", "configuration file; default: quern.conf in the data folder"},
       {"db", "URL", "", "sqlite:PATH or postgres://…; default: SQLite in the data folder"},
       {"server", "URL", "", "be a client of this server, e.g. http://127.0.0.1:8080"},
+      {"token", "FILE", "",
+       "holds the token for that server; the variable may be the token itself"},
       {"listen", "HOST:PORT", "127.0.0.1:8080", "where 'serve' listens; port 0: any free one"},
-      {"insecure", "", "off", "listen for other machines without asking who they are"},
+      {"insecure", "", "off", "ask nobody for a token, wherever they come from"},
       {"no-migrate", "", "off", "refuse a store whose schema is older, instead of migrating it"},
       {"grace", "SECONDS", "10", "how long requests may finish after SIGTERM"},
       {"owner-wait", "SECONDS", "30", "how long to wait for a data folder that is in use"},
@@ -271,6 +317,12 @@ const std::vector<Setting>& settings() {
       {"files-per-root-max", "N", "10000000", "files below one root"},
       {"bytes-per-root-max", "BYTES", "1099511627776", "what one root may expand to"},
       {"shards", "N", "8", "parts of an import that servers on PostgreSQL share"},
+      {"search-settle", "MS", "2000", "how long a collection is quiet before it is packed"},
+      {"search-delay", "MS", "3000", "how long at most documents wait for that"},
+      {"search-copies", "N", "2", "searchers that hold each segment, where there are so many"},
+      {"search-merge", "N", "8", "segments of about one size that become one"},
+      {"search-here", "on|off", "on",
+       "open the segments in this process too, not only in searchers"},
       {"free-min", "MIB", "1024", "free space that uploads leave (or 2 % of the disk, if less)"},
       {"log", "FORMAT", "human", "human or json"},
       {"log-level", "LEVEL", "info", "debug, info, warn, error or off"},
@@ -296,9 +348,11 @@ Result<Config> load_config(const Lookup& flag, const Lookup& environment) {
   config.data = read.text("data");
   if (config.data.empty()) return bad_value("data", config.chosen["data"], "a folder");
   TRY(interpret_addresses(read, config));
+  TRY(interpret_token(read, config));
   TRY(interpret_writer(read, config));
   TRY(interpret_engine(read, config));
   TRY(interpret_pipeline(read, config));
+  TRY(interpret_search(read, config));
   TRY_ASSIGN(const bool no_migrate, read.on_or_off("no-migrate"));
   config.migrate = !no_migrate;
   TRY_ASSIGN(const std::int64_t grace, read.number("grace", 0, 3600));
@@ -317,8 +371,8 @@ std::string describe(const Config& config) {
   std::string text;
   for (const Setting& setting : settings()) {
     const Chosen& chosen = config.chosen.at(setting.name);
-    const std::string shown = setting.name == "db" ? config.database.redacted() : chosen.text;
-    text += fmt::format("{:<21} = {:<40} # {}\n", setting.name, shown, to_string(chosen.source));
+    text += fmt::format("{:<21} = {:<40} # {}\n", setting.name, shown(config, setting),
+                        to_string(chosen.source));
   }
   return text;
 }
@@ -327,8 +381,7 @@ std::string describe_json(const Config& config) {
   boost::json::object all;
   for (const Setting& setting : settings()) {
     const Chosen& chosen = config.chosen.at(setting.name);
-    all[setting.name] = {{"value", setting.name == "db" ? config.database.redacted() : chosen.text},
-                         {"source", to_string(chosen.source)}};
+    all[setting.name] = {{"value", shown(config, setting)}, {"source", to_string(chosen.source)}};
   }
   return boost::json::serialize(all) + "\n";
 }

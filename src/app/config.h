@@ -21,6 +21,7 @@
 #include "net/endpoint.h"
 #include "queue/engine.h"
 #include "queue/http_processor.h"
+#include "search/service.h"
 #include "step/options.h"
 #include "store/url.h"
 #include "store/writer.h"
@@ -58,6 +59,7 @@ struct Config {
   std::filesystem::path data;
   store::DatabaseUrl database{store::StoreKind::Sqlite, ""};
   std::optional<net::Endpoint> server;  // --server: be a client
+  std::string authorization;            // of its requests, by --token
   net::Endpoint listen;
   bool insecure = false;
   bool migrate = true;
@@ -68,6 +70,7 @@ struct Config {
   queue::HttpProcessorOptions handlers;
   blob::BlobUrl blobs;
   step::PipelineOptions pipeline;
+  search::ServiceOptions search;
   LocalSteps steps;
   std::filesystem::path steps_program;  // empty: quern-steps beside this program, or in PATH
   std::int64_t shards = 1;              // of a new import

@@ -76,7 +76,9 @@ Door::~Door() {
 Result<> Door::find_way() {
   if (client_) return {};
   if (config_.server) {
-    client_.emplace(loop_, *config_.server, net::ClientOptions{});
+    net::ClientOptions options;
+    options.authorization = config_.authorization;
+    client_.emplace(loop_, *config_.server, std::move(options));
     return {};
   }
   const Result<> owned = become_owner();

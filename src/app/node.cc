@@ -50,6 +50,11 @@ void keep_below_lease(store::PostgresOptions& options, std::int64_t lease_ms) {
   options.idle_in_transaction_ms_max = std::min(options.idle_in_transaction_ms_max, most_ms);
 }
 
+api::HostRule host_rule(const Config& config) {
+  if (config.insecure) return api::HostRule::AnyHost;
+  return config.listen.is_local() ? api::HostRule::LoopbackOnly : api::HostRule::Tokens;
+}
+
 Result<io::OwnerLock> own(const std::filesystem::path& folder) {
   TRY_ASSIGN(std::optional<io::OwnerLock> lock, io::OwnerLock::try_acquire(folder));
   if (!lock) return Error{Errc::Busy, fmt::format("{} is in use", folder.string())};
@@ -66,7 +71,8 @@ Result<std::unique_ptr<Node>> Node::open(net::Loop& loop, const Config& config, 
   TRY(node->match_folder(config));
   TRY(node->recover(config));
   TRY(node->open_pipeline(loop, config, working));
-  if (working == Working::Yes) node->work(loop, config);
+  TRY(node->open_search(loop, config));
+  if (working != Working::No) node->work(loop, config, working);
   TRY(node->serve(loop, config, listen));
   if (working == Working::Yes) TRY(node->go_on(loop));
   return node;
@@ -79,6 +85,7 @@ Node::~Node() {
   server_.reset();
   engine_.reset();
   timers_.reset();
+  search_.reset();
   if (writer_) writer_->stop();
   if (readers_) readers_->stop();
   pipeline_.reset();
@@ -153,6 +160,10 @@ Result<> Node::open_pipeline(net::Loop& loop, const Config& config, Working work
   step::PipelineEvents events;
   events.ingested = [this](tree::JobId job, const std::vector<tree::IngestedFile>& files) {
     feed_->ingested(job, files);
+    const auto is_document = [](const tree::IngestedFile& file) {
+      return file.became == model::FileClass::Document;
+    };
+    if (std::any_of(files.begin(), files.end(), is_document)) search_->documents_changed();
   };
   events.changed = [this](tree::JobId job) { feed_->changed(job); };
   events.waiting = [this](model::StepId) {
@@ -162,6 +173,28 @@ Result<> Node::open_pipeline(net::Loop& loop, const Config& config, Working work
       step::PipelineParts{loop, *writer_, *readers_, *pool_, *blobs_}, std::move(options),
       std::move(events));
   supervisor_ = std::make_unique<Supervisor>(loop, *pipeline_, *writer_, std::move(workers));
+  return {};
+}
+
+Result<> Node::open_search(net::Loop& loop, const Config& config) {
+  search::Service::Parts parts{
+      loop,
+      *writer_,
+      *readers_,
+      *blobs_,
+      config.data / "packs",
+      lock_ ? search::PackFolder::Owner::Only : search::PackFolder::Owner::OneOfMany,
+      [this](queue::PartitionId id) { poke(id); },
+      [this] {
+        if (timers_) timers_->poke();
+      },
+      {}};
+  parts.published = [this](const std::string& collection, const search::PackReport& report) {
+    bus_->publish(
+        "pack.published",
+        {{"collection", collection}, {"version", report.version}, {"documents", report.documents}});
+  };
+  TRY_ASSIGN(search_, search::Service::open(std::move(parts), config.search));
   return {};
 }
 
@@ -217,9 +250,8 @@ Result<> Node::serve(net::Loop& loop, const Config& config, Listen listen) {
       },
       [this] { return engine_ ? engine_->stats() : queue::EngineStats{}; },
       [this] { return handlers_ ? handlers_->trouble() : std::map<std::string, std::string>(); },
-      bus_.get()});
-  router_ = api::make_router(
-      parts_, config.insecure ? api::HostRule::AnyHost : api::HostRule::LoopbackOnly);
+      bus_.get(), search_.get()});
+  router_ = api::make_router(parts_, host_rule(config));
   net::ServerOptions options;
   options.connections_max = std::min(options.connections_max, open_files_max() / 2);
   if (lock_) options.listen.push_back(net::Endpoint::unix_path(config.socket_path().string()));
@@ -234,11 +266,14 @@ Result<> Node::serve(net::Loop& loop, const Config& config, Listen listen) {
   return {};
 }
 
-void Node::work(net::Loop& loop, const Config& config) {
-  handlers_ = std::make_shared<queue::HttpProcessor>(loop, config.handlers);
+void Node::work(net::Loop& loop, const Config& config, Working working) {
   queue::Processors processors;
-  processors[queue::kHttpKind] = handlers_;
-  processors[step::kImportKind] = pipeline_;
+  if (working == Working::Yes) {
+    handlers_ = std::make_shared<queue::HttpProcessor>(loop, config.handlers);
+    processors[queue::kHttpKind] = handlers_;
+    processors[step::kImportKind] = pipeline_;
+  }
+  search_->add_processors(processors);
   processors[queue::kind_of_queue("TIMER")] = queue::make_timer_processor([this] {
     if (timers_) timers_->poke();
   });
@@ -247,6 +282,7 @@ void Node::work(net::Loop& loop, const Config& config) {
                                                   [this](queue::PartitionId id) { poke(id); });
   engine_->start();
   timers_->start();
+  search_->start();
 }
 
 // What former processes left half-done: uploads that had all their bytes, deletions, blobs that
@@ -280,6 +316,7 @@ net::Task<> Node::close(std::int64_t grace_ms) {
   };
   if (supervisor_) co_await supervisor_->stop();
   pipeline_->stop();
+  co_await search_->stop();
   if (timers_) co_await timers_->stop();
   if (engine_) co_await engine_->stop(left_ms());
   const std::size_t cut = co_await server_->stop(left_ms());

@@ -24,6 +24,7 @@
 #include "queue/engine.h"
 #include "queue/http_processor.h"
 #include "queue/timer_service.h"
+#include "search/service.h"
 #include "step/pipeline.h"
 #include "store/database.h"
 #include "store/readers.h"
@@ -35,8 +36,9 @@ enum class Listen {
   FolderOnly,     // the socket in the data folder (none with PostgreSQL)
   ConfiguredToo,  // and config.listen: `quern serve`
 };
-// Whether it claims and does work: `quern serve`, and `quern add` on its own.
-enum class Working { No, Yes };
+// Whether it claims and does work: `quern serve`, and `quern add` on its own. A search on its own
+// only packs.
+enum class Working { No, OnlyPacks, Yes };
 
 class Node {
  public:
@@ -61,7 +63,8 @@ class Node {
   Result<> serve(net::Loop& loop, const Config& config, Listen listen);
   Result<> match_folder(const Config& config);
   Result<> recover(const Config& config);
-  void work(net::Loop& loop, const Config& config);
+  Result<> open_search(net::Loop& loop, const Config& config);
+  void work(net::Loop& loop, const Config& config, Working working);
   Result<> go_on(net::Loop& loop);
   void poke(queue::PartitionId partition);
 
@@ -75,6 +78,7 @@ class Node {
   std::unique_ptr<api::EventBus> bus_;
   std::unique_ptr<api::PipelineFeed> feed_;
   std::shared_ptr<step::Pipeline> pipeline_;
+  std::unique_ptr<search::Service> search_;
   std::shared_ptr<const api::Parts> parts_;
   std::filesystem::path worker_socket_;  // of PostgreSQL nodes: for their own workers
   std::unique_ptr<Supervisor> supervisor_;

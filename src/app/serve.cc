@@ -1,52 +1,17 @@
 // quern serve
 #include <fmt/format.h>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/json.hpp>
-#include <csignal>
 
 #include "app/command.h"
 #include "app/output.h"
+#include "app/stop_signal.h"
 #include "base/log.h"
-#include "net/event.h"
 
 namespace quern::app {
 namespace {
 
 constexpr std::int64_t kOwnerRetryMs = 50;
-
-// The first signal asks for an orderly end, the second ends at once: dying is safe.
-class StopSignal {
- public:
-  explicit StopSignal(net::Loop& loop) : event_(loop), signals_(loop.context(), SIGTERM, SIGINT) {
-    wait();
-  }
-  net::Task<> asked() {
-    while (!asked_) co_await event_.wait();
-  }
-  net::Task<bool> asked_within(std::int64_t wait_ms) {
-    if (!asked_) co_await event_.wait(net::in_ms(wait_ms));
-    co_return asked_;
-  }
-
- private:
-  void wait() {
-    signals_.async_wait([this](const boost::system::error_code& failed, int signal) {
-      if (failed) return;
-      asked_ = true;
-      log_info("serve.stopping", {{"signal", signal}});
-      event_.notify_all();
-      // The next one kills, whatever the loop is doing.
-      boost::system::error_code ignored;
-      signals_.clear(ignored);
-    });
-  }
-
-  net::Event event_;
-  boost::asio::signal_set signals_;
-  bool asked_ = false;
-};
 
 // A short command may own the folder just now; it is waited for.
 net::Task<Result<std::unique_ptr<Node>>> open_node(net::Loop& loop, const Config& config,

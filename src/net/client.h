@@ -39,6 +39,7 @@ struct ClientOptions {
   std::int64_t idle_ms = 60'000;        // a connection kept longer is not used again
   std::size_t idle_max = 8;
   std::size_t head_bytes_max = 64 * 1024;
+  std::string authorization;  // that header, with every request that brings none of its own
 };
 
 // Puts the next bytes of a body into the buffer; 0 at its end.

@@ -28,9 +28,13 @@ void add_framing(Headers& headers, const Request& request) {
   }
 }
 
-std::string head_of(const Request& request, std::string_view authority) {
+std::string head_of(const Request& request, std::string_view authority,
+                    const std::string& authorization) {
   Headers headers;
   if (request.headers.find("Host") == nullptr) headers.add("Host", authority);
+  if (!authorization.empty() && request.headers.find("Authorization") == nullptr) {
+    headers.add("Authorization", authorization);
+  }
   for (const Header& header : request.headers) headers.add(header.name, header.value);
   add_framing(headers, request);
   const bool expects = request.expectation == Expectation::Continue && has_body(request);
@@ -76,7 +80,7 @@ Task<Result<ResponseHead>> ClientConnection::exchange(const Request& request, st
 
 Task<Result<>> ClientConnection::send_request(const Request& request, std::string authority,
                                               Instant last) {
-  const std::string head = head_of(request, authority);
+  const std::string head = head_of(request, authority, options_.authorization);
   const bool wait_first = request.expectation == Expectation::Continue && has_body(request);
   const bool together = !wait_first && !request.producer;
   const std::string_view body = together ? std::string_view(request.body) : std::string_view();

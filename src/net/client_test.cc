@@ -134,6 +134,25 @@ Task<bool> fetch_at_once(Loop* loop, Client* client, int count) {
   co_return true;
 }
 
+TEST_F(ClientTest, SendsItsAuthorizationUnlessTheRequestHasOne) {
+  ServerOnThread server({}, [](Exchange& exchange) -> Task<Result<>> {
+    const auto shown = exchange.request().headers.find_all("Authorization");
+    std::string all;
+    for (const std::string_view one : shown) all += std::string(one) + ";";
+    Response answer = text_response(200, all);
+    co_return co_await exchange.respond(std::move(answer));
+  });
+  ClientOptions options;
+  options.authorization = "Bearer a";
+  Client client(loop_, server.endpoint(), options);
+  EXPECT_EQ(fetch(client, get_request("/"))->body, "Bearer a;");
+  Request own = get_request("/");
+  own.headers.set("authorization", "Bearer b");
+  EXPECT_EQ(fetch(client, std::move(own))->body, "Bearer b;");
+  Client plain(loop_, server.endpoint(), {});
+  EXPECT_EQ(fetch(plain, get_request("/"))->body, "");
+}
+
 TEST_F(ClientTest, KeepsNoMoreConnectionsThanAllowed) {
   ServerOnThread server({}, echo);
   ClientOptions options;

@@ -13,7 +13,8 @@
 
 namespace quern::net {
 
-inline constexpr std::size_t kTargetBytesMax = 8 * 1024;
+// As much as a head has room for: a search of 10 kB, each byte of it escaped, is a valid one.
+inline constexpr std::size_t kTargetBytesMax = 31 * 1024;
 inline constexpr std::size_t kTargetSegmentsMax = 64;
 inline constexpr std::size_t kTargetParametersMax = 128;
 

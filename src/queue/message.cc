@@ -119,6 +119,7 @@ constexpr Field kFields[] = {
     {"callback_msg", read_object},
     {"searcher_id", read_name},
     {"free_space", read_count},
+    {"address", read_text<kTextBytesMax>},
     {"held", read_texts},
     {"segment", read_text<kTextBytesMax>},
     {"version", read_count},
@@ -156,7 +157,7 @@ constexpr MessageType kTypes[] = {
     {"start_timer", "TIMER", fields({"site"}) | kCallback, 0},
     {"reset_timer", "TIMER", fields({"site"}), kCallback},
     {"update", "ORCH", fields({"site"}), fields({"segment"}) | kVersion},
-    {"register", "ORCH", fields({"searcher_id", "free_space"}), fields({"held"})},
+    {"register", "ORCH", fields({"searcher_id", "free_space"}), fields({"held", "address"})},
     {"load", kSearcher, fields({"segment"}), fields({"site"}) | kVersion},
     {"drop", kSearcher, fields({"segment"}), fields({"site"}) | kVersion},
 };

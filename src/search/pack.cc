@@ -134,6 +134,11 @@ Result<std::vector<std::uint32_t>> Pack::rows_of_files(std::span<const std::int6
   return rows;
 }
 
+std::int64_t Pack::file_of(std::uint32_t row) const {
+  const auto& files = state_->columns.file;
+  return row == 0 || row > files.size() ? 0 : files[row - 1];
+}
+
 Result<std::vector<std::uint32_t>> Pack::rows_of_job(std::int64_t job) const {
   const Columns& columns = state_->columns;
   std::vector<std::uint32_t> rows;

@@ -131,6 +131,8 @@ class Pack {
   // The rows of documents, for masking. Missing ones are left out.
   Result<std::vector<std::uint32_t>> rows_of_files(std::span<const std::int64_t> files) const;
   Result<std::vector<std::uint32_t>> rows_of_job(std::int64_t job) const;
+  // The document of a row; 0 where there is none.
+  std::int64_t file_of(std::uint32_t row) const;
 
   struct State;  // for the inside of search
 

@@ -42,6 +42,7 @@ struct PackBuilder::State {
   std::int64_t documents = 0;
   std::int64_t text_bytes = 0;
   bool finished = false;
+  const std::atomic<bool>* stopping = nullptr;
 
   Result<> open_stage();
   // `document` without its text.
@@ -55,6 +56,7 @@ Result<> PackBuilder::State::open_stage() {
   TRY(io::make_private_file(stage_path));
   TRY_ASSIGN(SqliteFile file, SqliteFile::open(stage_path, SqliteFile::Mode::Create));
   stage = std::move(file);
+  stage->interrupt_when(stopping);
   TRY(stage->run(kStageSchema));
   TRY_ASSIGN(insert, stage->prepare(kStage));
   return {};
@@ -92,9 +94,11 @@ PackBuilder::~PackBuilder() {
   if (!state_->finished) (void)remove_file(state_->path);
 }
 
-Result<PackBuilder> PackBuilder::create(const std::filesystem::path& path) {
+Result<PackBuilder> PackBuilder::create(const std::filesystem::path& path,
+                                        const std::atomic<bool>* stopping) {
   auto state = std::make_unique<State>();
   state->path = path;
+  state->stopping = stopping;
   state->stage_path = path.string() + ".stage";
   TRY(state->open_stage().with_context("while making a pack"));
   return PackBuilder(std::move(state));
@@ -140,7 +144,7 @@ Result<PackInfo> PackBuilder::finish() {
   CHECK(!state_->finished);
   state_->insert = {};
   TRY(state_->stage->run("COMMIT"));
-  TRY_ASSIGN(PackInfo info, finish_pack(*state_->stage, state_->path));
+  TRY_ASSIGN(PackInfo info, finish_pack(*state_->stage, state_->path, state_->stopping));
   info.text_bytes = state_->text_bytes;
   state_->finished = true;
   return info;

@@ -10,6 +10,7 @@
 // Threads: one at a time. It blocks.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -54,8 +55,10 @@ struct PackInfo {
 
 class PackBuilder {
  public:
-  // `path` is made (and path + ".stage" while it lasts); what is there is replaced.
-  static Result<PackBuilder> create(const std::filesystem::path& path);
+  // `path` is made (and path + ".stage" while it lasts); what is there is replaced. Where
+  // `stopping` becomes true (from any thread), whatever is under way ends soon, with Canceled.
+  static Result<PackBuilder> create(const std::filesystem::path& path,
+                                    const std::atomic<bool>* stopping = nullptr);
   ~PackBuilder();  // removes what was not finished
   PackBuilder(PackBuilder&&) noexcept;
 

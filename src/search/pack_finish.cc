@@ -226,11 +226,13 @@ bool RealWords::may_have(std::string_view word) const {
   return is_set(hash % kRealWordBits) && is_set((hash >> 32) % kRealWordBits);
 }
 
-Result<PackInfo> finish_pack(SqliteFile& stage, const std::filesystem::path& path) {
+Result<PackInfo> finish_pack(SqliteFile& stage, const std::filesystem::path& path,
+                             const std::atomic<bool>* stopping) {
   PackInfo info;
   TRY(io::make_private_file(path));
   {
     TRY_ASSIGN(SqliteFile pack, SqliteFile::open(path, SqliteFile::Mode::Create));
+    pack.interrupt_when(stopping);
     // On the heap: a connection keeps addresses of what is inside.
     const auto finisher = std::make_unique<Finisher>(stage, pack);
     const auto ran = finisher->run();

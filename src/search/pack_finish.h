@@ -1,6 +1,7 @@
 // The second half of PackBuilder: from staged documents to a pack. Inside search only.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 
 #include "base/result.h"
@@ -12,7 +13,8 @@ namespace quern::search {
 class SqliteFile;
 struct RowHits;
 
-Result<PackInfo> finish_pack(SqliteFile& stage, const std::filesystem::path& path);
+Result<PackInfo> finish_pack(SqliteFile& stage, const std::filesystem::path& path,
+                             const std::atomic<bool>* stopping);
 
 // Bits of words that stand in texts as they are: a stem that is no word is not suggested. Of fixed
 // size, so now and then a stem passes for a word.

@@ -67,6 +67,11 @@ class Search {
   bool probing() const { return unsure_ && by_day(); }
   bool by_day() const { return question_.sort != Sort::Relevance || unscored_; }
   bool enough() const { return collector_.full() && collector_.taken() >= kChampionsMin; }
+  // By day, what comes behind the last hit is only counted, as far as that is cheap.
+  bool satisfied() const {
+    if (by_day()) return probing() && collector_.full();
+    return enough();
+  }
   bool spent() const {
     return walked_ >= kRowsWalkedMax || collector_.taken() >= std::int64_t{kCandidatesMax} ||
            probes_ >= kProbesMax;
@@ -156,7 +161,7 @@ Result<> Search::walk_newest() {
     for (std::uint32_t end = range->second; end >= range->first;) {
       const std::uint32_t begin = end - range->first < window ? range->first : end - window + 1;
       TRY(walk_range({begin, end}));
-      if ((by_day() ? collector_.full() : enough()) || spent()) return {};
+      if (satisfied() || spent()) return {};
       window = std::min(window, UINT32_MAX / kWindowGrowth) * kWindowGrowth;
       end = begin - 1;
     }
@@ -179,7 +184,7 @@ Result<> Search::walk_oldest() {
       const std::uint32_t end =
           last_of_day(part[0].second - begin < window ? part[0].second : begin + window - 1);
       TRY(walk_range({begin, end}));
-      if (collector_.full() || spent()) return {};
+      if (satisfied() || spent()) return {};
       window = std::min(window, UINT32_MAX / kWindowGrowth) * kWindowGrowth;
       begin = end + 1;
     }

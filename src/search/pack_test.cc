@@ -207,5 +207,24 @@ TEST_F(PackTest, APackWithMoreInItThanItsTablesIsRefused) {
   }
 }
 
+TEST(PackBuilderTest, OneThatIsToldToStopEndsSoonAndLeavesNothing) {
+  support::TempFolder folder;
+  std::atomic<bool> stopping = false;
+  {
+    Result<PackBuilder> builder = PackBuilder::create(folder / "pack", &stopping);
+    ASSERT_TRUE(builder.ok());
+    for (int i = 1; i <= 5000; ++i) {
+      PackDocument document;
+      document.file = i;
+      document.filename = std::to_string(i);
+      document.text = "a text of some words, number " + std::to_string(i);
+      ASSERT_TRUE(builder->add(document).ok());
+    }
+    stopping = true;
+    EXPECT_EQ(builder->finish().error().kind(), Errc::Canceled);
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder / "."));
+}
+
 }  // namespace
 }  // namespace quern::search

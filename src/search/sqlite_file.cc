@@ -25,6 +25,9 @@ Errc kind_of(int code) {
       return Errc::Conflict;
     case SQLITE_CANTOPEN:
       return Errc::Missing;
+    case SQLITE_INTERRUPT:
+    case SQLITE_ABORT:
+      return Errc::Canceled;
     default:
       return Errc::Unavailable;
   }
@@ -45,6 +48,12 @@ std::string uri_of(const std::filesystem::path& path, std::string_view options) 
     }
   }
   return uri.append("?").append(options);
+}
+
+constexpr int kInstructionsBetweenLooks = 10'000;
+
+int is_stopping(void* stopping) {
+  return static_cast<const std::atomic<bool>*>(stopping)->load() ? 1 : 0;
 }
 
 }  // namespace
@@ -153,6 +162,12 @@ Result<std::int64_t> SqliteFile::number(const char* sql) {
   TRY_ASSIGN(Statement statement, prepare(sql));
   TRY_ASSIGN(const bool row, statement.step());
   return row ? statement.number(0) : 0;
+}
+
+void SqliteFile::interrupt_when(const std::atomic<bool>* stopping) {
+  if (stopping == nullptr) return;
+  sqlite3_progress_handler(database_.get(), kInstructionsBetweenLooks, is_stopping,
+                           const_cast<std::atomic<bool>*>(stopping));
 }
 
 }  // namespace quern::search

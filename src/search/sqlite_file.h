@@ -5,6 +5,7 @@
 // Unavailable for the device.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -74,6 +75,8 @@ class SqliteFile {
   Result<Statement> prepare(const char* sql);
   // The first number of the first row; 0 where there is none.
   Result<std::int64_t> number(const char* sql);
+  // Statements end with Canceled soon after that is true; it outlives the connection. Null: never.
+  void interrupt_when(const std::atomic<bool>* stopping);
   sqlite3* get() const { return database_.get(); }
 
  private:

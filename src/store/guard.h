@@ -25,6 +25,7 @@ class Tx;
 struct Fence {
   std::int64_t row = 0;    // 0: none
   std::int64_t token = 0;  // 0: the row is locked, whoever owns it
+  std::int64_t also = 0;   // another row that is locked with it, whoever owns that; 0: none
 };
 
 class LockedRows {

@@ -352,6 +352,7 @@ Result<> Lane::lock_rows(Tx& tx, std::span<const Unit> units) const {
   for (const Unit& unit : units) {
     for (const Operation* operation : unit) {
       if (operation->fence.row != 0) rows.push_back(operation->fence.row);
+      if (operation->fence.also != 0) rows.push_back(operation->fence.also);
     }
   }
   if (rows.empty()) return {};

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/crash.h"
+#include "tree/change.h"
 
 namespace quern::tree {
 namespace {
@@ -25,7 +26,7 @@ using store::Tx;
 constexpr Sql kIngest{"UPDATE file SET state = 4, ingested_us = $2, class = " QUERN_CLASS
                       " WHERE id IN (SELECT id FROM file WHERE partition = $1 AND state = 3"
                       " AND n_ingested_children = n_children ORDER BY depth DESC LIMIT $3)"
-                      " RETURNING id, parent, class"};
+                      " RETURNING id, parent, class, collection"};
 constexpr Sql kTellParent{
     "UPDATE file SET n_ingested_children = n_ingested_children + $2 WHERE id = $1",
     "UPDATE file AS f SET n_ingested_children = f.n_ingested_children + w.ingested"
@@ -46,11 +47,16 @@ Result<Ingest::Reply> ingest(Tx& tx, const Ingest& op) {
   Ingest::Reply reply;
   Counts counts;
   std::map<FileId, std::int64_t> parents;
+  std::vector<NewChange> added;
   for (const Row row : rows) {
     const int stored = row.get<int>(2);
     CHECK(stored >= 1 && stored <= 5);
     ++counts.of[stored];
     reply.files.push_back({row.get<FileId>(0), static_cast<FileClass>(stored - 1)});
+    if (reply.files.back().became == FileClass::Document) {
+      const auto collection = row.get<CollectionId>(3);
+      added.push_back({collection, ChangeKind::Added, row.get<FileId>(0).value});
+    }
     if (const auto parent = row.get<std::optional<FileId>>(1)) {
       ++parents[*parent];
     } else {
@@ -60,6 +66,7 @@ Result<Ingest::Reply> ingest(Tx& tx, const Ingest& op) {
   Bulk told;
   for (const auto& [parent, ingested] : parents) told.add(parent, ingested);
   TRY(tx.bulk(kTellParent, told));
+  TRY(note_changes(tx, added));
   crash_point("tree.ingested.counting");
   TRY_ASSIGN(const Rows left, tx.query(kCount, op.shard, counts.roots, counts.of[1], counts.of[2],
                                        counts.of[3], counts.of[4], counts.of[5]));

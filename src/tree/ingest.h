@@ -1,7 +1,8 @@
 // The ingester: what is processed, and all of whose children are ingested, becomes a document, an
 // error or a thing that is only counted. It goes up the tree, a generation with each round.
 //
-// Guarantee: a file is ingested once, together with its count in its parent and its shard's sums.
+// Guarantee: a file is ingested once, together with its count in its parent and its shard's sums;
+// a document also with its note for search (tree/change.h).
 // If a file is ingested, so are all its children.
 #pragma once
 

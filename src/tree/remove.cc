@@ -6,6 +6,7 @@
 
 #include "base/crash.h"
 #include "blob/row.h"
+#include "tree/change.h"
 
 namespace quern::tree {
 namespace {
@@ -19,7 +20,7 @@ using store::Tx;
 // Its key is free for a new job at once.
 constexpr Sql kMark{
     "UPDATE job SET deleting = $2, sealed = $2, canceled = (canceled OR state = 1),"
-    " key = 'deleted:' || id WHERE id = $1 AND NOT deleting"};
+    " key = 'deleted:' || id WHERE id = $1 AND NOT deleting RETURNING collection"};
 constexpr Sql kIsJob{"SELECT deleting FROM job WHERE id = $1"};
 constexpr Sql kCollection{"SELECT id FROM collection WHERE name = $1"};
 constexpr Sql kJobsOf{
@@ -64,13 +65,19 @@ Result<> remove_files(Tx& tx, const Rows& files) {
   return blob::doubt_blobs(tx, blobs);
 }
 
+// Out of search first: from here on its documents are hidden.
+Result<> mark(Tx& tx, JobId id) {
+  TRY_ASSIGN(const auto collection, tx.find_value<CollectionId>(kMark, id, true));
+  if (!collection) return {};  // it was marked before
+  return note_changes(tx, {{*collection, ChangeKind::JobGone, id.value}});
+}
+
 }  // namespace
 
 Result<> mark_deleting(Tx& tx, JobId id) {
   TRY_ASSIGN(const auto marked, tx.find_value<bool>(kIsJob, id));
   if (!marked) return Error{Errc::Missing, fmt::format("there is no job {}", id)};
-  TRY(tx.exec(kMark, id, true));
-  return {};
+  return mark(tx, id);
 }
 
 Result<std::vector<JobId>> mark_collection(Tx& tx, const std::string& name) {
@@ -81,7 +88,7 @@ Result<std::vector<JobId>> mark_collection(Tx& tx, const std::string& name) {
   TRY_ASSIGN(const Rows rows, tx.query(kJobsOf, *collection, kListMax));
   std::vector<JobId> jobs;
   for (const Row row : rows) jobs.push_back(row.get<JobId>(0));
-  for (const JobId job : jobs) TRY(tx.exec(kMark, job, true));
+  for (const JobId job : jobs) TRY(mark(tx, job));
   return jobs;
 }
 

@@ -4,8 +4,8 @@
 //
 // Guarantee: a job that is marked goes, whoever dies on the way: each step is one transaction, and
 // the next one finds out where the last one got to. From the mark on it takes no file, is in no
-// list and no sum, and its key is free. A blob is put in doubt in the transaction that takes a
-// reference to it away; blob::sweep judges it.
+// list, no sum and no search, and its key is free. A blob is put in doubt in the transaction that
+// takes a reference to it away; blob::sweep judges it.
 //
 // Functions run on the writer. The partitions belong to the work engine, which this folder does not
 // see: whoever calls remove_some() has taken them away.
@@ -21,15 +21,17 @@ namespace quern::tree {
 
 inline constexpr std::int64_t kRemovedAtOnce = 500;
 
-// For blob::sweep: blobs that no file, thumbnail or text refers to.
+// For blob::sweep: blobs that no file, thumbnail, text or segment of a pack refers to.
 inline constexpr store::Sql kDeleteUnreferenced{
     "DELETE FROM blob WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM file WHERE blob = $1)"
     " AND NOT EXISTS (SELECT 1 FROM file WHERE thumbnail = $1)"
-    " AND NOT EXISTS (SELECT 1 FROM file_text WHERE blob = $1) RETURNING id, place",
+    " AND NOT EXISTS (SELECT 1 FROM file_text WHERE blob = $1)"
+    " AND NOT EXISTS (SELECT 1 FROM segment WHERE blob = $1) RETURNING id, place",
     "DELETE FROM blob AS b WHERE b.id = ANY ($1::bigint[])"
     " AND NOT EXISTS (SELECT 1 FROM file AS f WHERE f.blob = b.id)"
     " AND NOT EXISTS (SELECT 1 FROM file AS f WHERE f.thumbnail = b.id)"
-    " AND NOT EXISTS (SELECT 1 FROM file_text AS t WHERE t.blob = b.id) RETURNING b.id, b.place"};
+    " AND NOT EXISTS (SELECT 1 FROM file_text AS t WHERE t.blob = b.id)"
+    " AND NOT EXISTS (SELECT 1 FROM segment AS s WHERE s.blob = b.id) RETURNING b.id, b.place"};
 
 // Missing where there is no such job. Again: changes nothing.
 Result<> mark_deleting(store::Tx& tx, JobId id);

@@ -170,10 +170,16 @@ std::int64_t TreeTest::rows_of(const std::string& table) {
   static constexpr store::Sql kShards{"SELECT count(*) FROM shard"};
   static constexpr store::Sql kJobs{"SELECT count(*) FROM job"};
   static constexpr store::Sql kCollections{"SELECT count(*) FROM collection"};
+  static constexpr store::Sql kSegments{"SELECT count(*) FROM segment"};
+  static constexpr store::Sql kPacks{"SELECT count(*) FROM pack"};
+  static constexpr store::Sql kChanges{"SELECT count(*) FROM document_change"};
   const std::map<std::string, const store::Sql*> of = {{"blob", &kBlobs},
                                                        {"blob_doubt", &kDoubts},
                                                        {"file", &kFiles},
                                                        {"file_text", &kTexts},
+                                                       {"segment", &kSegments},
+                                                       {"pack", &kPacks},
+                                                       {"document_change", &kChanges},
                                                        {"shard", &kShards},
                                                        {"job", &kJobs},
                                                        {"collection", &kCollections}};

@@ -48,10 +48,11 @@ TEST(CommandLineTest, UsageErrorsExitWithTwoAndTouchNothing) {
   EXPECT_FALSE(std::filesystem::exists(folder.path()));
 }
 
-TEST(CommandLineTest, OtherMachinesAreNotServedWithoutAWord) {
+TEST(CommandLineTest, ASearcherAsksNobodyForATokenSoOtherMachinesNeedAWord) {
   const DataFolder folder;
-  const Ran ran = folder.run({"serve", "--listen", "0.0.0.0:0"});
-  EXPECT_TRUE(ran.status.exited_with(2));
+  const Ran ran =
+      folder.run({"searcher", "--server", "http://127.0.0.1:1", "--listen", "0.0.0.0:0"});
+  EXPECT_TRUE(ran.status.exited_with(3));
   EXPECT_THAT(ran.standard_error, HasSubstr("--insecure"));
 }
 

@@ -75,7 +75,8 @@ class UploadsTest : public testing::Test {
         Parts{server_->loop(), *writer_, *readers_, *pool_, *blobs_, *pipeline_});
     parts_->data = folder_.path();
     parts_->poke = [](queue::PartitionId) {};
-    auto made = std::make_shared<Router>(HostRule::AnyHost);
+    auto made = std::make_shared<Router>(
+        std::make_shared<Access>(HostRule::AnyHost, Access::Lookup()), Scope(Scope::Owner()));
     add_upload_routes(*made, parts_);
     *router = made;
     return {};

@@ -99,6 +99,9 @@ class Bench {
     tell(engine, what + ", p50", times.p50_ms, "ms");
     tell(engine, what + ", p99", times.p99_ms, "ms");
     tell(engine, what + ", rate", times.per_second, "/s");
+    if (times.per_cpu_second > 0) {
+      tell(engine, what + ", per CPU second", times.per_cpu_second, "/s");
+    }
     if (times.found < 1) tell(engine, what + ", found", 100 * times.found, "%");
   }
 
@@ -106,9 +109,12 @@ class Bench {
     double bytes = 0;
     double made = 0;  // the generator's own time
     const double begin = now_ns();
+    double cpu = -cpu_seconds();
     for (std::int64_t i = 1; i <= documents; ++i) {
       const double before = now_ns();
+      cpu += cpu_seconds();
       const search::PackDocument document = generator_.document(i);
+      cpu -= cpu_seconds();
       made += now_ns() - before;
       bytes += static_cast<double>(document.text.size() + document.title.size());
       engine.add(document);
@@ -118,6 +124,7 @@ class Bench {
     tell(name, "documents", static_cast<double>(documents), "");
     tell(name, "text", bytes / 1e6, "MB");
     tell(name, "index", bytes / 1e6 / seconds, "MB/s");
+    tell(name, "index, per CPU second", bytes / 1e6 / (cpu + cpu_seconds()), "MB/s");
     tell(name, "size", 100 * static_cast<double>(engine.bytes()) / bytes, "% of text");
   }
 
@@ -150,7 +157,8 @@ class Bench {
     std::thread publisher([&] {
       for (; !stop; ++published) packs.publish(increment);
     });
-    const Times busy = measure_at(packs, queries, kRate, plan_.seconds);
+    Times busy = measure_at(packs, queries, kRate, plan_.seconds);
+    busy.per_cpu_second = 0;  // the publisher's time is in it
     stop = true;
     publisher.join();
     tell("quern", "increments published", published, "");

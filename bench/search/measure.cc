@@ -1,5 +1,7 @@
 #include "bench/search/measure.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -16,10 +18,21 @@ double part_of(std::vector<double> samples, double part) {
   return samples[std::min(at, samples.size() - 1)];
 }
 
-Times times_of(const std::vector<double>& ms, double seconds, std::size_t found) {
+// Since it was made.
+struct Clocks {
+  double begin_ns = now_ns();
+  double begin_cpu = cpu_seconds();
+};
+
+Times times_of(const std::vector<double>& ms, const Clocks& clocks, std::size_t found) {
   const auto count = static_cast<double>(ms.size());
-  return {part_of(ms, 0.5), part_of(ms, 0.99), count / seconds,
+  return {part_of(ms, 0.5), part_of(ms, 0.99), count / seconds_of(clocks.begin_ns),
+          count / (cpu_seconds() - clocks.begin_cpu),
           static_cast<double>(found) / std::max(1.0, count)};
+}
+
+double seconds_in(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
 }  // namespace
@@ -32,6 +45,16 @@ double seconds_of(double begin_ns) {
   return (now_ns() - begin_ns) / 1e9;
 }
 
+double cpu_seconds() {
+  double sum = 0;
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage = {};
+    getrusage(who, &usage);
+    sum += seconds_in(usage.ru_utime) + seconds_in(usage.ru_stime);
+  }
+  return sum;
+}
+
 double mean(const std::vector<double>& values) {
   if (values.empty()) return 0;
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -42,20 +65,21 @@ Times measure(Engine& engine, const std::vector<std::string>& queries) {
   for (std::size_t i = 0; i < queries.size() / 10; ++i) (void)engine.search(queries[i]);
   std::vector<double> ms;
   std::size_t found = 0;
-  const double begin = now_ns();
+  const Clocks clocks;
   for (const std::string& query : queries) {
     const double asked = now_ns();
     found += engine.search(query).empty() ? 0 : 1;
     ms.push_back((now_ns() - asked) / 1e6);
   }
-  return times_of(ms, seconds_of(begin), found);
+  return times_of(ms, clocks, found);
 }
 
 Times measure_at(Engine& engine, const std::vector<std::string>& queries, double per_second,
                  double seconds) {
   std::vector<double> ms;
   std::size_t found = 0;
-  const double begin = now_ns();
+  const Clocks clocks;
+  const double begin = clocks.begin_ns;
   const auto count = static_cast<std::size_t>(per_second * seconds);
   // What cannot keep up would go on for long after the last one has come.
   for (std::size_t i = 0; i < count && seconds_of(begin) < 2 * seconds; ++i) {
@@ -65,7 +89,7 @@ Times measure_at(Engine& engine, const std::vector<std::string>& queries, double
     found += engine.search(queries[i % queries.size()]).empty() ? 0 : 1;
     ms.push_back((now_ns() - due) / 1e6);
   }
-  return times_of(ms, seconds_of(begin), found);
+  return times_of(ms, clocks, found);
 }
 
 double overlap(const std::vector<std::int64_t>& got, const std::vector<std::int64_t>& ideal) {

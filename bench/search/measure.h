@@ -12,7 +12,8 @@ struct Times {
   double p50_ms = 0;
   double p99_ms = 0;
   double per_second = 0;
-  double found = 0;  // the share of queries that found something
+  double per_cpu_second = 0;  // what a core does alone; the same on a busy machine
+  double found = 0;           // the share of queries that found something
 };
 
 // One after the other, as fast as they go.
@@ -28,5 +29,7 @@ double graded_ndcg(const std::vector<std::int64_t>& got, const std::vector<std::
 double mean(const std::vector<double>& values);
 double seconds_of(double begin_ns);
 double now_ns();
+// Of this process and those that it has waited for.
+double cpu_seconds();
 
 }  // namespace quern::bench

@@ -47,7 +47,7 @@ class Connection {
   Result<DocumentRow> document(std::uint32_t row);
   // The name that filters of paths look at.
   Result<std::string> path(std::uint32_t row);
-  // Nothing where it is in fewer than two documents, and none where `list` says 0.
+  // Of 0 documents where it is not in the table: it may still be in one.
   Result<TermRow> term(std::string_view token);
   // Every row of a MATCH of one phrase, of 1 to `documents`; with their spots, if asked for.
   Result<std::vector<Posting>> match(const std::string& phrase, std::size_t documents,

@@ -183,7 +183,7 @@ Result<> Finisher::run() {
   TRY(index_all());
   TRY(copy_documents());
   TRY(rank_paths());
-  TRY(write_terms(pack_, words_));
+  TRY(write_terms(pack_, words_, columns_.documents()));
   TRY(write_lists(pack_, columns_, hits_));
   TRY(columns_.save(pack_));
   TRY(pack_.run("COMMIT"));

@@ -29,9 +29,12 @@ class RealWords {
 };
 inline constexpr std::size_t kRealWordBits = std::size_t{1} << 26;
 
-// Fills `term` and `begin` from the index, then `list`.
-Result<> write_terms(SqliteFile& pack, const RealWords& words);
-// With their spots. `hits` is what quern_weight() fills.
+// Fills `term` and `begin` from the index.
+Result<> write_terms(SqliteFile& pack, const RealWords& words, std::size_t documents_of_pack);
+// Words of a single document are most of all words, and seldom asked for: only packs of so few
+// documents count them, too, so that they are suggested there.
+inline constexpr std::size_t kLoneTermsMax = 20'000;
+// Fills `list` and `spot`. `hits` is what quern_weight() fills.
 Result<> write_lists(SqliteFile& pack, const Columns& columns, RowHits& hits);
 
 // Beginnings that more words share have their best ones in the table `begin`.

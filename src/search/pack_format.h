@@ -3,7 +3,7 @@
 //   meta    one row: format, documents, tokens, bytes of all texts
 //   doc     a row for each document, in the order of days; the text compressed
 //   words   FTS5 without contents: where each token stands
-//   term    tokens of at least two documents, with their numbers
+//   term    tokens of at least two documents (in small packs: all), with their numbers
 //   begin   the most frequent words of beginnings that many words share
 //   list    of tokens of many documents: their rows and weights, and the best of them (list.h)
 //   spot    of the same tokens: where they stand in each row, for phrases

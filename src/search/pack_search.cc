@@ -257,9 +257,10 @@ Result<Answer> Search::answer() {
     TRY_ASSIGN(answer.found, verified(answer.found));
     answer.total = verified_;
     answer.exact = complete_ && all && probes_ == kept;
-  } else if (!complete_ && filters_.empty() && matcher_ != nullptr) {
-    answer.total = std::max(answer.total, matcher_->rows_min());
-    answer.exact = matcher_->rows_min() == matcher_->rows_max();
+  } else if (!complete_ && filters_.only_masks() && matcher_ != nullptr) {
+    // Which of those that match are masked is not known.
+    answer.total = std::max(answer.total, matcher_->rows_min() - filters_.masked());
+    answer.exact = filters_.masked() == 0 && matcher_->rows_min() == matcher_->rows_max();
   }
   if (matcher_ != nullptr && matcher_->partial()) answer.exact = false;
   if (answer.found.size() > limit()) answer.found.resize(limit());

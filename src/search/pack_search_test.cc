@@ -222,6 +222,18 @@ TEST_F(ManyTest, HiddenJobsAreNotShown) {
             all([](const Known& d) { return has(d, "w1") && d.document.job == 4; }));
 }
 
+TEST_F(ManyTest, MaskedDocumentsAreTakenOffTheTotalOfACommonWord) {
+  Mask mask(kMany);
+  for (std::uint32_t row = 1; row <= 100; ++row) mask.set(row);
+  const auto having = std::ssize(all([](const Known& d) { return has(d, "w1"); }));
+  const Asked asked = ask(pack(), "w1", {.mask = &mask});
+  EXPECT_FALSE(asked.answer.exact);
+  EXPECT_GE(asked.answer.total, having - 100);
+  EXPECT_LE(asked.answer.total, having);
+  const Mask none(kMany);
+  EXPECT_TRUE(ask(pack(), "w1", {.mask = &none}).answer.exact);
+}
+
 TEST_F(ManyTest, FacetsCountTypesAndYears) {
   const Asked asked = ask(pack(), "w300", {.facets = true});
   std::map<std::string, std::int64_t> types;

@@ -170,7 +170,8 @@ class Lists {
 
 }  // namespace
 
-Result<> write_terms(SqliteFile& pack, const RealWords& words) {
+Result<> write_terms(SqliteFile& pack, const RealWords& words, std::size_t documents_of_pack) {
+  const std::int64_t documents_min = documents_of_pack <= kLoneTermsMax ? 1 : 2;
   TRY(pack.run(kMakeVocabulary));
   {
     TRY_ASSIGN(Statement vocabulary, pack.prepare(kVocabulary));
@@ -184,7 +185,7 @@ Result<> write_terms(SqliteFile& pack, const RealWords& words) {
       if (!more) break;
       const std::string token(vocabulary.bytes(0));
       const std::int64_t documents = vocabulary.number(1);
-      if (documents < 2) {
+      if (documents < documents_min) {
         ++alone;
         continue;
       }

@@ -129,6 +129,15 @@ TEST_F(PackTest, SaysWhatItHolds) {
   EXPECT_EQ(frequencies->by_token.at("nothing"), 0);
 }
 
+TEST_F(PackTest, WordsOfASingleDocumentAreSuggestedAndStemsAreNot) {
+  const auto pack = build({{.file = 1, .text = "generalities generously"}});
+  const auto words = pack->suggest("gener", 10);
+  ASSERT_TRUE(words.ok());
+  ASSERT_EQ(words->size(), 2U);
+  EXPECT_EQ((*words)[0].word, "generalities");
+  EXPECT_EQ((*words)[1].word, "generously");
+}
+
 TEST_F(PackTest, TheOrderOfArrivalChangesNoByte) {
   std::vector<PackDocument> documents = seeded_documents(300, 40, 500);
   build(documents, "one");

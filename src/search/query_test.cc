@@ -130,6 +130,12 @@ TEST(QueryTest, FiltersStandAtTheTopPerhapsNegated) {
   EXPECT_TRUE(query.notes.empty());
 }
 
+TEST(QueryTest, AStarInAFilterIsPartOfItsValue) {
+  EXPECT_EQ(parse_query("type:image/*").types.any, std::vector<std::string>{"image/*"});
+  EXPECT_EQ(parse_query("date:2020..").dates.any.size(), 1U);
+  EXPECT_EQ(parse_query("date:..2020-05").dates.any.size(), 1U);
+}
+
 TEST(QueryTest, SeveralFiltersOfAKindMeanAnyOfThem) {
   const std::vector<std::string> both = {"pdf", "doc"};
   EXPECT_EQ(parse_query("type:pdf type:doc").types.any, both);

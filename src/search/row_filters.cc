@@ -66,9 +66,8 @@ Result<RowFilters> RowFilters::make(const Pack::State& pack, const Question& que
                                     Connection& connection) {
   const Query& query = *question.query;
   RowFilters filters(pack, question.mask);
-  filters.filtered_ = !query.types.empty() || !query.dates.empty() || !query.paths.empty() ||
-                      !question.hidden_jobs.empty() ||
-                      (question.mask != nullptr && question.mask->count() > 0);
+  filters.masked_ = question.mask == nullptr ? 0 : question.mask->count();
+  filters.filtered_ = !query.types.empty() || !query.dates.empty() || !query.paths.empty();
   filters.set_types(query.types);
   filters.set_dates(query.dates);
   filters.hide_jobs(question.hidden_jobs);
@@ -119,13 +118,14 @@ void RowFilters::hide_jobs(std::span<const std::int64_t> jobs) {
   std::ranges::sort(hidden);
   for (const std::int64_t job : columns_.jobs) {
     hidden_jobs_.push_back(std::ranges::binary_search(hidden, job));
+    filtered_ = filtered_ || hidden_jobs_.back();
   }
 }
 
 bool RowFilters::accepts(std::uint32_t row) const {
+  if (masked_ > 0 && mask_->has(row)) return false;
   if (!filtered_) return true;
   const std::size_t at = row - 1;
-  if (mask_ != nullptr && mask_->has(row)) return false;
   if (!types_.empty() && !types_[columns_.type[at]]) return false;
   if (!hidden_jobs_.empty() && hidden_jobs_[columns_.job[at]]) return false;
   if (some_paths_ && !lies_in(paths_, columns_.path[at])) return false;

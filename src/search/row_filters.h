@@ -21,8 +21,9 @@ class RowFilters {
   bool accepts(std::uint32_t row) const;
   // Where rows can lie at all, in order and apart from each other.
   const std::vector<RowRange>& ranges() const { return ranges_; }
-  // Everything is accepted.
-  bool empty() const { return !filtered_; }
+  // Everything is accepted but what is masked.
+  bool only_masks() const { return !filtered_; }
+  std::int64_t masked() const { return masked_; }
 
  private:
   explicit RowFilters(const Pack::State& pack, const Mask* mask)
@@ -35,6 +36,7 @@ class RowFilters {
 
   const Columns& columns_;
   const Mask* mask_;
+  std::int64_t masked_ = 0;
   bool filtered_ = false;
   std::vector<RowRange> ranges_;
   std::vector<RowRange> no_rows_;

@@ -14,6 +14,8 @@
 
 #include <atomic>
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <random>
 #include <thread>
 

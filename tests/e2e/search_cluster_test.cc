@@ -1,5 +1,8 @@
 // Searchers in processes of their own: how segments spread, and what becomes of answers when
 // searchers and servers die.
+#include <atomic>
+#include <cstdio>
+#include <mutex>
 #include <random>
 
 #include "e2e/search_fixture.h"

@@ -89,6 +89,7 @@ class Search {
   Result<> walk_all();
   Result<> walk_newest();
   Result<> walk_oldest();
+  Result<bool> walk_days(RowRange range, std::uint32_t& window);
   Result<> take_champions();
   Result<> take_scored(const std::vector<ScoredRow>& rows);
   Result<Answer> answer();
@@ -170,27 +171,37 @@ Result<> Search::walk_newest() {
   return {};
 }
 
-// Rows go up with days, but of one day in the other direction: so days are walked as a whole.
+// Rows go up with days, but of one day in the other direction: so days are walked as a whole. Those
+// without a day come last, though their rows come first.
 Result<> Search::walk_oldest() {
-  const auto& day = pack_.columns.day;
-  const auto last_of_day = [&day](std::uint32_t row) {
-    return static_cast<std::uint32_t>(std::ranges::upper_bound(day, day[row - 1]) - day.begin());
-  };
-  std::uint32_t window = kFirstWindow;
   const std::uint32_t dated = pack_.columns.rows_of_days(kNoDay + 1, INT32_MAX).first;
-  const std::vector<RowRange> parts[] = {{{dated, documents_}}, {{1, dated - 1}}};
-  for (const auto& part : parts) {
-    for (std::uint32_t begin = part[0].first; begin <= part[0].second;) {
-      const std::uint32_t end =
-          last_of_day(part[0].second - begin < window ? part[0].second : begin + window - 1);
-      TRY(walk_range({begin, end}));
-      if (satisfied() || spent()) return {};
-      window = std::min(window, UINT32_MAX / kWindowGrowth) * kWindowGrowth;
-      begin = end + 1;
+  std::uint32_t window = kFirstWindow;
+  for (const RowRange& part : {RowRange{dated, documents_}, RowRange{1, dated - 1}}) {
+    for (const RowRange& range : filters_.ranges()) {
+      const RowRange both{std::max(part.first, range.first), std::min(part.second, range.second)};
+      TRY_ASSIGN(const bool more, walk_days(both, window));
+      if (!more) return {};
     }
   }
   complete_ = true;
   return {};
+}
+
+// False where there is enough.
+Result<bool> Search::walk_days(RowRange range, std::uint32_t& window) {
+  const auto& day = pack_.columns.day;
+  while (range.first <= range.second) {
+    const std::uint32_t last =
+        range.second - range.first < window ? range.second : range.first + window - 1;
+    const auto next_day = std::ranges::upper_bound(day, day[last - 1]);
+    const std::uint32_t end =
+        std::min(range.second, static_cast<std::uint32_t>(next_day - day.begin()));
+    TRY(walk_range({range.first, end}));
+    if (satisfied() || spent()) return false;
+    window = std::min(window, UINT32_MAX / kWindowGrowth) * kWindowGrowth;
+    range.first = end + 1;
+  }
+  return true;
 }
 
 Result<> Search::take_scored(const std::vector<ScoredRow>& rows) {

@@ -204,6 +204,19 @@ TEST_F(ManyTest, TheNewestAndTheOldestOfACommonWordAreExact) {
   }
 }
 
+TEST_F(ManyTest, TheOldestOfAYearAreThoseOfItsFirstDays) {
+  std::vector<std::int32_t> days;
+  for (const Known& known : shared_->known) {
+    if (has(known, "w1") && known.document.day >= 10'957) days.push_back(known.document.day);
+  }
+  std::ranges::sort(days);
+  const Asked asked = ask(pack(), "w1 date:2000..", {.sort = Sort::Oldest});
+  ASSERT_EQ(asked.answer.found.size(), 10U);
+  for (std::size_t i = 0; i < 10; ++i) {
+    EXPECT_EQ(asked.answer.found[i].place.day, days.at(i));
+  }
+}
+
 TEST_F(ManyTest, FiltersHoldForCommonAndRareWords) {
   for (const std::string word : {"w1", "w200", "w1500"}) {
     const auto expected = all([&](const Known& d) {

@@ -34,15 +34,15 @@ class Members {
     return value->get_bool();
   }
   const json::object& object(std::string_view name) {
-    static const json::object kNone;
+    static const json::object none;
     const json::value* value = find(name);
-    if (value == nullptr || !value->is_object()) return bad(), kNone;
+    if (value == nullptr || !value->is_object()) return bad(), none;
     return value->get_object();
   }
   const json::array& array(std::string_view name) {
-    static const json::array kNone;
+    static const json::array none;
     const json::value* value = find(name);
-    if (value == nullptr || !value->is_array()) return bad(), kNone;
+    if (value == nullptr || !value->is_array()) return bad(), none;
     return value->get_array();
   }
   bool ok() const { return object_ != nullptr && !bad_; }

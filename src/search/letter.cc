@@ -51,12 +51,12 @@ std::u16string normalized(const UNormalizer2* by, const std::u16string& text) {
 }
 
 std::u16string decomposed(char32_t character) {
-  static const UNormalizer2* const kFold = normalizer(unorm2_getNFKCCasefoldInstance);
-  static const UNormalizer2* const kSplit = normalizer(unorm2_getNFKDInstance);
+  static const UNormalizer2* const fold = normalizer(unorm2_getNFKCCasefoldInstance);
+  static const UNormalizer2* const split = normalizer(unorm2_getNFKDInstance);
   std::u16string one;
   if (U_IS_SUPPLEMENTARY(character)) one += static_cast<char16_t>(U16_LEAD(character));
   one += static_cast<char16_t>(U_IS_SUPPLEMENTARY(character) ? U16_TRAIL(character) : character);
-  return normalized(kSplit, normalized(kFold, one));
+  return normalized(split, normalized(fold, one));
 }
 
 UScriptCode script_of(char32_t character) {
@@ -211,12 +211,12 @@ Letter fold_letter(char32_t character) {
 }
 
 char32_t composed(char32_t first, char32_t second) {
-  static const UNormalizer2* const kJoin = normalizer(unorm2_getNFCInstance);
+  static const UNormalizer2* const join = normalizer(unorm2_getNFCInstance);
   constexpr char32_t kJamoFirst = 0x1161;
   constexpr char32_t kJamoLast = 0x11c2;
   if (!is_voicing(second) && (second < kJamoFirst || second > kJamoLast)) return 0;
   const UChar32 both =
-      unorm2_composePair(kJoin, static_cast<UChar32>(first), static_cast<UChar32>(second));
+      unorm2_composePair(join, static_cast<UChar32>(first), static_cast<UChar32>(second));
   return both < 0 ? 0 : static_cast<char32_t>(both);
 }
 

@@ -368,12 +368,12 @@ net::Task<Result<>> Searcher::Core::handle(std::shared_ptr<Core> self, net::Exch
     co_return co_await exchange.respond(net::json_response(200, json::serialize(health)));
   }
   using Answering = net::Task<Result<json::object>> (Core::*)(json::object);
-  static const std::map<std::string, Answering> kAnswers = {
+  static const std::map<std::string, Answering> answers = {
       {"/searcher/v1/count", &Core::count},
       {"/searcher/v1/search", &Core::search},
       {"/searcher/v1/suggest", &Core::suggest}};
-  const auto found = kAnswers.find(target);
-  if (found == kAnswers.end() || exchange.request().method != net::Method::Post) {
+  const auto found = answers.find(target);
+  if (found == answers.end() || exchange.request().method != net::Method::Post) {
     co_return Error{Errc::Missing, "a searcher has no such address"};
   }
   CO_TRY_ASSIGN(const std::string body, co_await exchange.read_all(kQuestionBytesMax));

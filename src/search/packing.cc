@@ -187,7 +187,7 @@ Result<PackReport> Packing::swap(const Publication& publication, const PackRight
                                TRY(post_update(tx, publication, done.version, orchestrator));
                                return done;
                              }};
-  const Result<Published> done = parts_.writer.run(queue::lane_of(right.packers), std::move(write));
+  const Result<Published> done = parts_.writer.run(queue::lane_of(right.packers), write);
   if (!done.ok()) return done.error();
   if (done->blob_adopted && !publication.added->put.place.empty()) {
     parts_.blobs.discard(publication.added->put.place);

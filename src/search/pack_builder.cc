@@ -10,7 +10,7 @@ namespace quern::search {
 namespace {
 
 constexpr char kStageSchema[] =
-    "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -32768;"
+    "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -4096;"
     "CREATE TABLE doc(file INTEGER PRIMARY KEY, job INTEGER, day INTEGER, tie INTEGER,"
     " page INTEGER, title TEXT, filename TEXT, author TEXT, sender TEXT, url TEXT, type TEXT,"
     " path TEXT, text_bytes INTEGER, page_ends BLOB, text BLOB);"

@@ -27,7 +27,7 @@ class RealWords {
  private:
   std::vector<std::uint64_t> bits_;
 };
-inline constexpr std::size_t kRealWordBits = std::size_t{1} << 26;
+inline constexpr std::size_t kRealWordBits = std::size_t{1} << 23;
 
 // Fills `term` and `begin` from the index.
 Result<> write_terms(SqliteFile& pack, const RealWords& words, std::size_t documents_of_pack);

@@ -314,11 +314,13 @@ net::Task<> Node::close(std::int64_t grace_ms) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - net::in_ms(0));
     return std::max<std::int64_t>(left.count(), 0);
   };
+  if (engine_) engine_->stop_taking();
   if (supervisor_) co_await supervisor_->stop();
   pipeline_->stop();
-  co_await search_->stop();
+  search_->stop_soon();
   if (timers_) co_await timers_->stop();
   if (engine_) co_await engine_->stop(left_ms());
+  co_await search_->stop();
   const std::size_t cut = co_await server_->stop(left_ms());
   if (cut > 0) log_warn("serve.cut", {{"requests", cut}});
   // The pool's jobs wait for the other two, so those go first.

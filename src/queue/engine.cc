@@ -37,6 +37,10 @@ void Engine::start() {
   core_->start();
 }
 
+void Engine::stop_taking() {
+  core_->stop_taking();
+}
+
 net::Task<> Engine::stop(std::int64_t grace_ms) {
   return core_->stop(grace_ms);
 }

@@ -58,6 +58,8 @@ class Engine {
 
   // Registers and begins. Without a database it goes on trying.
   void start();
+  // Takes nothing more from here on; what is running goes on until stop().
+  void stop_taking();
   // Takes nothing more; what is running may finish for so long and is stored; then everything is
   // given up.
   net::Task<> stop(std::int64_t grace_ms);

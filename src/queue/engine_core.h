@@ -56,6 +56,7 @@ class Engine::Core : public std::enable_shared_from_this<Engine::Core> {
   Core(net::Loop& loop, store::Writer& writer, Processors processors, EngineOptions options);
 
   void start();
+  void stop_taking() { stopping_ = true; }
   net::Task<> stop(std::int64_t grace_ms);
   void poke(PartitionId partition);
   EngineStats stats() const;

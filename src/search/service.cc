@@ -66,6 +66,10 @@ void Service::start() {
   watch_->start();
 }
 
+void Service::stop_soon() {
+  if (packer_) packer_->cancel();
+}
+
 net::Task<> Service::stop() {
   if (watch_) co_await watch_->stop();
   if (packer_) packer_->stop();

@@ -47,6 +47,8 @@ class Service {
   // For a node that works: its queues, then begin.
   void add_processors(queue::Processors& processors);
   void start();
+  // What is being packed ends soon; its message is taken up by the next owner.
+  void stop_soon();
   net::Task<> stop();
   // Whether it packs.
   bool works() const { return watch_ != nullptr; }

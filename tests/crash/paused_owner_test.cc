@@ -222,8 +222,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Instant{"WithTheUnitApplied", "point:store.batch.unit_applied:9:stop"},
                     Instant{"WithAGateOpened", "point:queue.gate.opened:1:stop"},
                     Instant{"BeforeTheCommit", "point:store.batch.flushed:7:stop"},
-                    Instant{"InTheCommit", "write:22:before:stop"},
-                    Instant{"AfterTheCommit", "write:23:after:stop"}),
+                    Instant{"InTheCommit", "write:26:before:stop"},
+                    Instant{"AfterTheCommit", "write:27:after:stop"}),
     [](const testing::TestParamInfo<Instant>& info) { return std::string(info.param.name); });
 
 TEST_F(PausedOwnerTest, C5_WhenTheOtherHasFinishedNothingIsChangedByTheOneThatWasPaused) {

@@ -23,7 +23,7 @@ export TSAN_OPTIONS := halt_on_error=1:second_deadlock_stack=1
 # g++ 12's ThreadSanitizer cannot start where the kernel scatters addresses more widely than it expects.
 no_aslr = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: build test sanitize sanitize-asan sanitize-worker sanitize-tsan lint demo demo-work bench bench-smoke corpus soak format clean help setup
+.PHONY: screenshots build test sanitize sanitize-asan sanitize-worker sanitize-tsan lint demo demo-work demo-crawl demo-dataset bench bench-smoke corpus soak format clean help setup
 
 build: build/release/build.ninja  ## (default) build everything, release
 	$(call ninja,release)
@@ -60,6 +60,15 @@ demo: build  ## a guided run of the real program: a leak becomes documents, kill
 
 demo-work: build  ## another one: your own work, through gates, killed on the way
 	scripts/demo_resumes
+
+demo-crawl: build  ## a third one: a site becomes an archive and a search
+	scripts/demo_crawl
+
+demo-dataset: build  ## a fourth one: datasets are kept, killed on the way, and become a bag
+	scripts/demo_dataset
+
+screenshots: build  ## a picture of every page of the web UI, light and dark, desk and phone, in build/screenshots
+	scripts/web screenshots build/release/bin build/screenshots
 
 bench: build  ## every benchmark, at full length
 	scripts/bench build/release/bin

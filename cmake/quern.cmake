@@ -67,3 +67,17 @@ function(quern_swapped_program)
   target_compile_definitions(quern_swapped PRIVATE QUERN_SWAP_WRITES)
   target_link_libraries(quern_swapped PRIVATE quern_app)
 endfunction()
+
+# The web UI is compiled in too. npm makes it; scripts/web installs what that needs.
+function(quern_web_assets library)
+  set(generated ${CMAKE_BINARY_DIR}/web/assets.cc)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/src/* ${CMAKE_SOURCE_DIR}/web/public/*)
+  add_custom_command(OUTPUT ${generated}
+    COMMAND ${CMAKE_SOURCE_DIR}/scripts/web build ${generated}
+    DEPENDS ${sources} ${CMAKE_SOURCE_DIR}/web/index.html ${CMAKE_SOURCE_DIR}/web/vite.config.ts
+            ${CMAKE_SOURCE_DIR}/web/package-lock.json ${CMAKE_SOURCE_DIR}/web/embed.mjs
+            ${CMAKE_SOURCE_DIR}/scripts/web
+    COMMENT "Building the web UI")
+  target_sources(quern_${library} PRIVATE ${generated})
+  set_source_files_properties(${generated} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+endfunction()

@@ -22,7 +22,7 @@ namespace quern::bench {
 
 inline constexpr char kBenchKind[] = "bench";
 // A processor that answers at once may have as many as an engine may.
-inline constexpr std::int64_t kInFlightMax = queue::EngineOptions{}.in_flight_max;
+inline const std::int64_t kInFlightMax = queue::EngineOptions{}.in_flight_max;
 // 200 bytes, as a small JSON document has.
 inline const std::string kItemData(200, 'x');
 

@@ -101,9 +101,25 @@ std::optional<std::string> secret_of(std::string_view authorization) {
   return secret;
 }
 
+std::optional<std::string> cookie_secret(const net::Headers& headers) {
+  for (const std::string_view line : headers.find_all("Cookie")) {
+    std::size_t at = 0;
+    while (at < line.size()) {
+      const std::size_t end = std::min(line.find(';', at), line.size());
+      const std::string_view pair = net::trimmed(line.substr(at, end - at));
+      at = end + 1;
+      const std::size_t equals = pair.find('=');
+      if (equals == std::string_view::npos || pair.substr(0, equals) != kTokenCookie) continue;
+      const std::string_view secret = pair.substr(equals + 1);
+      if (!secret.empty() && secret.size() <= access::kSecretBytesMax) return std::string(secret);
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<Caller> Access::by_place(net::PeerKind peer) const {
   if (peer == net::PeerKind::Unix) return Caller{};
-  const bool near = peer == net::PeerKind::TcpLoopback;
+  const bool near = peer == net::PeerKind::TcpLoopback && rule_ != HostRule::AskEverybody;
   if (!near && rule_ != HostRule::AnyHost) return std::nullopt;
   return Caller{Caller::By::Place, Role::Admin, std::nullopt};
 }
@@ -111,7 +127,7 @@ std::optional<Caller> Access::by_place(net::PeerKind peer) const {
 net::Task<Result<Access::Identity>> Access::identify(net::PeerKind peer,
                                                      const net::Headers& headers) {
   const std::vector<std::string_view> shown = headers.find_all("Authorization");
-  if (shown.empty()) co_return Identity{by_place(peer)};
+  if (shown.empty()) co_return co_await by_cookie(peer, headers);
   // Of two, nobody could say which one counts.
   const std::optional<std::string> secret =
       shown.size() == 1 ? secret_of(shown.front()) : std::nullopt;
@@ -119,6 +135,20 @@ net::Task<Result<Access::Identity>> Access::identify(net::PeerKind peer,
   CO_TRY_ASSIGN(std::optional<Caller> caller, co_await find(access::digest_of(*secret)));
   const bool refused = !caller.has_value();
   co_return Identity{std::move(caller), refused};
+}
+
+net::Task<Result<Access::Identity>> Access::by_cookie(net::PeerKind peer,
+                                                      const net::Headers& headers) {
+  const std::optional<std::string> secret = cookie_secret(headers);
+  if (!secret) co_return Identity{by_place(peer)};
+  CO_TRY_ASSIGN(std::optional<Caller> caller, co_await find(access::digest_of(*secret)));
+  if (!caller) co_return Identity{by_place(peer)};
+  co_return Identity{std::move(caller), false};
+}
+
+net::Task<Result<std::optional<Caller>>> Access::find_secret(std::string secret) {
+  if (secret.empty() || secret.size() > access::kSecretBytesMax) co_return std::optional<Caller>();
+  co_return co_await find(access::digest_of(secret));
 }
 
 net::Task<Result<std::optional<Caller>>> Access::find(std::string digest) {

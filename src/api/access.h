@@ -3,10 +3,14 @@
 //   by                                 without a secret                with one
 //   Unix socket, the node's own        everything                      its role
 //   loopback                           everything but tokens           its role
+//                                      (--ask-everybody: 401)
 //   another machine                    401 (--insecure: as loopback)   its role
 //
+// A secret comes in Authorization, or in the cookie that /api/v1/session has set.
+//
 // Guarantee: a secret that is unknown or was revoked is refused, wherever it comes from, before
-// anything is opened or enqueued. A token that was revoked on another server is refused kTokenMs
+// anything is opened or enqueued; an old cookie, which browsers send unasked, counts for nothing
+// instead. A token that was revoked on another server is refused kTokenMs
 // later at the latest; on this one at once. How: the digest is looked up in the store, and what was
 // found is kept for kTokenMs. Refusals are not kept: a token is good as soon as it is made.
 //
@@ -30,6 +34,7 @@ namespace quern::api {
 
 inline constexpr std::int64_t kTokenMs = 2000;
 inline constexpr std::size_t kTokensKeptMax = 1024;
+inline constexpr std::string_view kTokenCookie = "quern_token";
 
 struct Caller {
   enum class By { Socket, Place, Token };  // Place: where it comes from is enough
@@ -60,10 +65,14 @@ Result<> expect_peeker(const Caller& caller, std::string_view queue);
 // The secret in `Bearer SECRET` or `Basic base64(anybody:SECRET)`; none where it is neither.
 std::optional<std::string> secret_of(std::string_view authorization);
 
+// The secret in a Cookie header; none where there is none.
+std::optional<std::string> cookie_secret(const net::Headers& headers);
+
 // Whose requests are answered. Other machines can come only where the server listens for them.
 enum class HostRule {
   LoopbackOnly,  // the server listens on loopback: a Host must name this machine
   Tokens,        // it listens elsewhere: other machines need a token
+  AskEverybody,  // also this machine by TCP: a proxy on it brings other people
   AnyHost,       // --insecure
 };
 
@@ -81,6 +90,8 @@ class Access {
     bool refused = false;          // it showed a secret that is not good
   };
   net::Task<Result<Identity>> identify(net::PeerKind peer, const net::Headers& headers);
+  // Whom a secret stands for; none where it is unknown or was revoked.
+  net::Task<Result<std::optional<Caller>>> find_secret(std::string secret);
   HostRule rule() const { return rule_; }
   // A token was revoked here.
   void forget() {
@@ -94,6 +105,7 @@ class Access {
     Caller caller;
     net::Instant until;
   };
+  net::Task<Result<Identity>> by_cookie(net::PeerKind peer, const net::Headers& headers);
   net::Task<Result<std::optional<Caller>>> find(std::string digest);
   std::optional<Caller> by_place(net::PeerKind peer) const;
   void keep(const std::string& digest, const Caller& caller);

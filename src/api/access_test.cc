@@ -45,6 +45,21 @@ TEST(SecretTest, WhatIsNeitherHasNone) {
   EXPECT_EQ(secret_of("Bearer " + longest), longest);
 }
 
+TEST(SecretTest, StandsInTheCookieOfThatName) {
+  const auto of = [](const char* line) { return cookie_secret({{"Cookie", line}}); };
+  EXPECT_EQ(of("quern_token=quern_1"), "quern_1");
+  EXPECT_EQ(of("a=b; quern_token=quern_1; c=d"), "quern_1");
+  EXPECT_EQ(of("a=b;quern_token=quern_1"), "quern_1");
+  EXPECT_EQ(of("quern_token="), std::nullopt);
+  EXPECT_EQ(of("xquern_token=quern_1"), std::nullopt);
+  EXPECT_EQ(of("quern_token"), std::nullopt);
+  EXPECT_EQ(of(""), std::nullopt);
+  EXPECT_EQ(cookie_secret({}), std::nullopt);
+  const std::string longer(access::kSecretBytesMax + 1, 'x');
+  EXPECT_EQ(of(("quern_token=" + longer).c_str()), std::nullopt);
+  EXPECT_EQ(cookie_secret({{"Cookie", "a=b"}, {"Cookie", "quern_token=quern_1"}}), "quern_1");
+}
+
 Caller with_role(Role role) {
   return {Caller::By::Token, role, std::nullopt};
 }
@@ -164,6 +179,10 @@ TEST_F(AccessTest, OtherMachinesNeedATokenAndNeighboursNone) {
   }
   Access insecure = make(HostRule::AnyHost);
   EXPECT_EQ(ask(insecure, PeerKind::TcpOther).caller->by, Caller::By::Place);
+  Access behind_a_proxy = make(HostRule::AskEverybody);
+  EXPECT_FALSE(ask(behind_a_proxy, PeerKind::TcpLoopback).caller);
+  EXPECT_FALSE(ask(behind_a_proxy, PeerKind::TcpOther).caller);
+  EXPECT_EQ(ask(behind_a_proxy, PeerKind::Unix).caller->by, Caller::By::Socket);
   EXPECT_EQ(asked_, 0);
 }
 

@@ -5,6 +5,8 @@
 #include "api/await.h"
 #include "api/service.h"
 #include "counter/counter.h"
+#include "crawl/check.h"
+#include "crawl/service.h"
 #include "net/event.h"
 #include "queue/check.h"
 #include "search/check.h"
@@ -40,6 +42,11 @@ Problems check_all(const Parts& parts) {
   add(of_tree);
   TRY_ASSIGN(const std::vector<std::string> of_search, search::check_search(parts.readers));
   add(of_search);
+  if (parts.crawl != nullptr) {
+    TRY_ASSIGN(const std::vector<std::string> of_crawls,
+               crawl::check_crawl(parts.readers, parts.crawl->warcs()));
+    add(of_crawls);
+  }
   TRY_ASSIGN(const std::vector<std::string> of_blobs, blob::check_blobs(parts.blobs));
   add(of_blobs);
   return problems;

@@ -40,9 +40,10 @@ void EventBus::publish(std::string_view type, const json::object& data) {
   if (listeners_->empty()) return;
   const auto text = std::make_shared<const std::string>(as_event(type, data));
   const json::value* of = data.if_contains("collection");
+  const std::string_view collection =
+      of != nullptr && of->is_string() ? std::string_view(of->get_string()) : "";
   for (const auto& listener : *listeners_) {
-    const bool other = of != nullptr && of->is_string() && !listener->collection.empty() &&
-                       listener->collection != std::string_view(of->get_string());
+    const bool other = !listener->collection.empty() && listener->collection != collection;
     if (other || listener->lagged) continue;
     if (listener->waiting.size() >= kEventsPerListenerMax) {
       listener->lagged = true;
@@ -212,7 +213,12 @@ net::Task<> PipelineFeed::Core::tell_files(std::shared_ptr<Core> self, tree::Job
 }
 
 PipelineFeed::PipelineFeed(Sources sources, EventBus& bus)
-    : core_(std::make_shared<Core>(std::move(sources), bus)) {}
+    : core_(std::make_shared<Core>(std::move(sources), bus)),
+      bus_(bus),
+      workers_(core_->sources.loop,
+               [&bus](const json::object& data) { bus.publish("worker.changed", data); }),
+      partitions_(core_->sources.loop,
+                  [&bus](const json::object& data) { bus.publish("partition.changed", data); }) {}
 
 PipelineFeed::~PipelineFeed() {
   core_->bus = nullptr;
@@ -225,6 +231,19 @@ void PipelineFeed::changed(tree::JobId job) {
 void PipelineFeed::ingested(tree::JobId job, const std::vector<tree::IngestedFile>& files) {
   if (!core_->bus->has_listeners()) return;
   core_->sources.loop.spawn("api.ingested", Core::tell_files(core_, job, files));
+}
+
+void PipelineFeed::worker_changed(const step::WorkerKey& worker, step::WorkerState state) {
+  if (!bus_.has_listeners()) return;
+  const std::string_view step = model::to_string(worker.step);
+  workers_.say(fmt::format("{} {}", step, worker.worker),
+               {{"worker", worker.worker},
+                {"step", json::string(step)},
+                {"state", json::string(step::to_string(state))}});
+}
+
+void PipelineFeed::partition_changed(const std::string& partition) {
+  if (bus_.has_listeners()) partitions_.say(partition, {{"partition", partition}});
 }
 
 namespace {

@@ -18,9 +18,11 @@
 #include <string_view>
 
 #include "api/progress.h"
+#include "api/throttle.h"
 #include "net/event.h"
 #include "net/exchange.h"
 #include "net/loop.h"
+#include "step/worker_book.h"
 #include "store/readers.h"
 #include "tree/ingest.h"
 #include "tree/job.h"
@@ -38,7 +40,8 @@ class EventBus {
   EventBus(const EventBus&) = delete;
   EventBus& operator=(const EventBus&) = delete;
 
-  // `data` goes to those who listen to its "collection"; without one, to all.
+  // `data` goes to those who listen to its "collection", and to those who listen to all. Without
+  // one it is nobody's business but theirs.
   void publish(std::string_view type, const boost::json::object& data);
   bool has_listeners() const { return !listeners_->empty(); }
 
@@ -57,7 +60,8 @@ class EventBus {
 };
 
 // What the pipeline tells, as events: job.progress at most five times a second for each job,
-// job.finished, file.ingested, document.created, error.created.
+// job.finished, file.ingested, document.created, error.created; worker.changed, as often;
+// and of the work engine partition.changed, too.
 class PipelineFeed {
  public:
   struct Sources {
@@ -74,10 +78,16 @@ class PipelineFeed {
   // For PipelineEvents.
   void changed(tree::JobId job);
   void ingested(tree::JobId job, const std::vector<tree::IngestedFile>& files);
+  void worker_changed(const step::WorkerKey& worker, step::WorkerState state);
+  // For EngineOptions.
+  void partition_changed(const std::string& partition);
 
  private:
   struct Core;
   std::shared_ptr<Core> core_;
+  EventBus& bus_;
+  Throttle workers_;
+  Throttle partitions_;
 };
 
 }  // namespace quern::api

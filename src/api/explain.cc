@@ -22,8 +22,6 @@ using PartsPtr = std::shared_ptr<const Parts>;
 using store::Tx;
 using tree::File;
 
-constexpr int kParentsMax = 64;  // the limit of depth is far below
-
 std::string worker_name(const std::string& name) {
   return name.empty() ? "a worker" : "worker " + name;
 }
@@ -106,14 +104,9 @@ struct Lineage {
   Surroundings around;
 };
 
-Result<Lineage> load_lineage(Tx& tx, tree::FileId id) {
+Result<Lineage> load_background(Tx& tx, tree::FileId id) {
   Lineage lineage;
-  std::optional<tree::FileId> next = id;
-  while (next && lineage.files.size() < kParentsMax) {
-    TRY_ASSIGN(File file, tree::load_file(tx, *next));
-    next = file.parent;
-    lineage.files.push_back(std::move(file));
-  }
+  TRY_ASSIGN(lineage.files, tree::load_lineage(tx, id));
   const File& file = lineage.files.front();
   TRY_ASSIGN(lineage.around.job, tree::load_job(tx, file.job));
   TRY_ASSIGN(const tree::ShardInfo shard, tree::load_shard(tx, file.shard));
@@ -150,7 +143,7 @@ json::object relative_json(const Parts& parts, const Lineage& lineage, const Fil
 net::Task<Result<>> explain(PartsPtr parts, Call call) {
   CO_TRY(Parameters(call.target).finish());
   CO_TRY_ASSIGN(const tree::FileId id, parse_id<tree::FileId>("file", call.values[0]));
-  auto load = [id](Tx& tx) { return load_lineage(tx, id); };
+  auto load = [id](Tx& tx) { return load_background(tx, id); };
   CO_TRY_ASSIGN(const Lineage lineage, co_await read(parts->loop, parts->readers, std::move(load)));
   const File& file = lineage.files.front();
   json::object answer = file_details(file);

@@ -58,6 +58,16 @@ json::object file_line(const tree::File& file) {
           {"error_kind", text_or_null(file.error_kind)}};
 }
 
+json::object tree_line(const tree::File& file) {
+  json::object line = file_line(file);
+  line["index"] = file.index;
+  line["bytes"] = file.bytes;
+  line["message"] = text_or_null(file.processing_error);
+  line["has_thumbnail"] = file.thumbnail.has_value();
+  line["has_text"] = file.has_text;
+  return line;
+}
+
 json::object document_line(const tree::File& file, const tree::Digests& digests) {
   return {{"document", file.id.value},
           {"filename", file.filename},
@@ -110,6 +120,30 @@ json::object file_details(const tree::File& file) {
                           {"peak_kib", number_or_null(file.peak_kib)}};
   for (const auto& [name, value] : more) all[name] = value;
   return all;
+}
+
+std::size_t original_of(const std::vector<tree::File>& lineage) {
+  std::size_t at = 0;
+  while (at + 1 < lineage.size() && lineage[at + 1].became == model::FileClass::Converted) ++at;
+  return at;
+}
+
+void add_origin(json::object& details, const std::vector<tree::File>& lineage,
+                const std::string& collection) {
+  details["collection"] = collection;
+  json::array parents;
+  for (std::size_t at = lineage.size(); at-- > 1;) {
+    const tree::File& file = lineage[at];
+    parents.push_back({{"file", file.id.value},
+                       {"filename", file.filename},
+                       {"class", name_of(model::to_string(file.became))},
+                       {"detected_type", text_or_null(file.detected_type)},
+                       {"content_type", file.content_type},
+                       {"index", file.index},
+                       {"n_children", file.n_children}});
+  }
+  details["parents"] = std::move(parents);
+  details["original"] = lineage[original_of(lineage)].id.value;
 }
 
 json::object ledger_line(const tree::Collection& collection) {

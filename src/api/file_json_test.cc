@@ -60,6 +60,43 @@ TEST(FileJsonTest, ASupersededErrorSaysSo) {
   EXPECT_TRUE(error_line(file).at("superseded").as_bool());
 }
 
+TEST(FileJsonTest, ALineOfATreeHasMoreThanOneOfAList) {
+  File file = made_file();
+  file.processing_error = "cut short";
+  file.thumbnail = blob::BlobId{3};
+  const json::object line = tree_line(file);
+  EXPECT_EQ(fields_of(line),
+            fields_of(file_line(file)) + "index bytes message has_thumbnail has_text ");
+  EXPECT_EQ(line.at("message").as_string(), "cut short");
+  EXPECT_TRUE(line.at("has_thumbnail").as_bool());
+  EXPECT_TRUE(tree_line(made_file()).at("message").is_null());
+}
+
+File named(std::int64_t id, FileClass became) {
+  File file = made_file();
+  file.id = {id};
+  file.became = became;
+  return file;
+}
+
+TEST(FileJsonTest, TheOriginalIsFoundAboveWhateverWasConverted) {
+  // From the file up to the root.
+  std::vector<File> lineage{named(5, FileClass::Document), named(4, FileClass::Converted),
+                            named(3, FileClass::Converted), named(2, FileClass::Container),
+                            named(1, FileClass::Converted)};
+  EXPECT_EQ(original_of(lineage), 2u);
+  json::object details;
+  add_origin(details, lineage, "leak");
+  EXPECT_EQ(details.at("original").as_int64(), 3);
+  EXPECT_EQ(details.at("collection").as_string(), "leak");
+  ASSERT_EQ(details.at("parents").as_array().size(), 4u);
+  EXPECT_EQ(details.at("parents").as_array()[0].at("file").as_int64(), 1) << "the root is first";
+  lineage = {named(5, FileClass::Document)};
+  EXPECT_EQ(original_of(lineage), 0u);
+  lineage = {named(5, FileClass::Document), named(4, FileClass::InProgress)};
+  EXPECT_EQ(original_of(lineage), 0u) << "nobody knows yet";
+}
+
 // -- explain --
 
 File waiting_file() {

@@ -8,6 +8,7 @@
 #include "api/job_json.h"
 #include "api/request.h"
 #include "api/service.h"
+#include "crawl/service.h"
 #include "step/import.h"
 #include "step/pipeline.h"
 
@@ -109,6 +110,7 @@ net::Task<Result<>> cancel(PartsPtr parts, Call call) {
   auto stop = [id](store::Tx& tx) { return tree::cancel_job(tx, id); };
   CO_TRY_ASSIGN(const tree::Job job,
                 co_await write(parts->loop, parts->writer.lane({}), std::move(stop)));
+  if (parts->crawl != nullptr) parts->crawl->jobs_changed({id});
   parts->pipeline.poke(id);
   const std::string answer = json::serialize(to_json(*parts, job));
   co_return co_await call.exchange.respond(net::json_response(200, answer));
@@ -143,6 +145,9 @@ json::object to_json(const Parts& parts, const tree::Job& job) {
                       {"files", sums.files},
                       {"files_done", sums.classified()},
                       {"documents", sums.documents},
+                      {"containers", sums.containers},
+                      {"converted", sums.converted},
+                      {"empty", sums.empty},
                       {"errors", sums.errors},
                       {"skipped", job.skipped},
                       {"bytes", sums.bytes_in},

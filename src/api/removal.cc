@@ -5,6 +5,9 @@
 #include "api/await.h"
 #include "base/crash.h"
 #include "base/log.h"
+#include "crawl/service.h"
+#include "fileset/file_row.h"
+#include "fileset/request_row.h"
 #include "queue/locked_partitions.h"
 #include "search/service.h"
 #include "step/import.h"
@@ -46,6 +49,8 @@ net::Task<Result<>> remove_partitions(PartsPtr parts, tree::JobId job) {
       TRY_ASSIGN(const auto id, queue::find_partition(tx, step::shard_name(job, number)));
       if (id) found.push_back(*id);
     }
+    TRY_ASSIGN(const auto dataset, queue::find_partition(tx, fileset::partition_name(job)));
+    if (dataset) found.push_back(*dataset);
     return found;
   };
   CO_TRY_ASSIGN(const std::vector<queue::PartitionId> partitions,
@@ -59,7 +64,22 @@ net::Task<Result<>> remove_once(PartsPtr parts, tree::JobId job) {
   crash_point("api.removal.partitions_gone");
   bool gone = false;
   while (!gone) {
+    auto some = [job](Tx& tx) { return crawl::remove_crawl(tx, job); };
+    CO_TRY_ASSIGN(gone, co_await write(parts->loop, parts->writer.lane({}), std::move(some)));
+  }
+  gone = false;
+  while (!gone) {
+    auto some = [job](Tx& tx) { return fileset::remove_fileset(tx, job); };
+    CO_TRY_ASSIGN(gone, co_await write(parts->loop, parts->writer.lane({}), std::move(some)));
+  }
+  gone = false;
+  while (!gone) {
     auto some = [job](Tx& tx) { return tree::remove_some(tx, job); };
+    CO_TRY_ASSIGN(gone, co_await write(parts->loop, parts->writer.lane({}), std::move(some)));
+  }
+  gone = false;
+  while (!gone) {
+    auto some = [](Tx& tx) { return crawl::remove_gone_collections(tx); };
     CO_TRY_ASSIGN(gone, co_await write(parts->loop, parts->writer.lane({}), std::move(some)));
   }
   co_return Result<>();
@@ -114,6 +134,7 @@ net::Task<bool> wait_for_removals(PartsPtr parts, std::vector<tree::JobId> jobs)
   // They are marked: their owners, who see that, let go before their partitions do.
   for (const tree::JobId job : removal->jobs) parts->pipeline.poke(job);
   parts->search->jobs_deleted(removal->jobs);
+  if (parts->crawl != nullptr) parts->crawl->jobs_changed(removal->jobs);
   parts->loop.spawn("api.removal", remove_all(parts, removal));
   const net::Instant deadline = net::in_ms(kPatienceMs);
   while (!removal->gone) {

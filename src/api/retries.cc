@@ -54,6 +54,7 @@ net::Task<Result<>> retry_file(PartsPtr parts, Call call) {
 struct RetryOrder {
   tree::FileFilter filter;
   std::string kind;
+  std::string message;  // exactly; empty: any
 };
 
 Result<RetryOrder> parse_order(const net::Target& target) {
@@ -64,6 +65,7 @@ Result<RetryOrder> parse_order(const net::Target& target) {
   order.filter.collection = parameters.text("collection");
   if (order.filter.collection.empty()) order.filter.collection = kDefaultCollection;
   order.kind = parameters.text("kind");
+  order.message = parameters.text("message");
   if (!model::parse_error_kind(order.kind)) {
     parameters.refuse({Errc::Invalid, fmt::format("kind='{}' is no kind of error", order.kind)});
   }
@@ -76,8 +78,9 @@ Result<RetryOrder> parse_order(const net::Target& target) {
   return order;
 }
 
-bool is_wanted(const tree::File& file, const std::string& kind) {
-  return file.error_kind == kind && !file.superseded && file.blob;
+bool is_wanted(const tree::File& file, const RetryOrder& order) {
+  if (!order.message.empty() && file.processing_error != order.message) return false;
+  return file.error_kind == order.kind && !file.superseded && file.blob;
 }
 
 net::Task<Result<>> retry_kind(PartsPtr parts, Call call) {
@@ -90,7 +93,7 @@ net::Task<Result<>> retry_kind(PartsPtr parts, Call call) {
                 co_await read(parts->loop, parts->readers, std::move(load)));
   json::array jobs;
   for (const tree::File& file : page.files) {
-    if (!is_wanted(file, order.kind)) continue;
+    if (!is_wanted(file, order)) continue;
     const Result<tree::Job> job = co_await retry_one(parts, file.id);
     // One that was retried or deleted since the page was read is none of ours any more.
     const bool passed =
@@ -124,7 +127,7 @@ void add_retry_routes(Router& router, PartsPtr parts) {
               "Tries a file that failed again, in a job of its own.",
               [parts](Call call) { return retry_file(parts, std::move(call)); }});
   router.add({net::Method::Post, "/api/v1/retry",
-              "Tries files that failed in one way again (kind, collection, after).",
+              "Tries files that failed in one way again (kind, message, collection, after).",
               [parts](Call call) { return retry_kind(parts, std::move(call)); }, Needs::ByMethod,
               About::Query});
 }

@@ -20,7 +20,8 @@ bool is_placeholder(std::string_view segment) {
 
 bool matches(const std::vector<std::string>& pattern, const std::vector<std::string>& path,
              std::vector<std::string>& values) {
-  if (pattern.size() != path.size()) return false;
+  const bool open_end = !pattern.empty() && pattern.back().ends_with("...}");
+  if (open_end ? path.size() < pattern.size() : pattern.size() != path.size()) return false;
   values.clear();
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     if (is_placeholder(pattern[i])) {
@@ -87,6 +88,22 @@ Result<> guard(const net::Exchange& exchange, HostRule rule) {
   return {};
 }
 
+// What a browser must not do with an answer of ours: guess its type, run it, frame it, lend it to
+// pages of others. The UI's own page has a policy of its own.
+const net::Headers& browser_rules() {
+  static const net::Headers rules{
+      {"X-Content-Type-Options", "nosniff"},
+      {"Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox"},
+      {"Cross-Origin-Resource-Policy", "same-origin"},
+      {"Referrer-Policy", "no-referrer"},
+  };
+  return rules;
+}
+
+bool asks_for_page(const net::RequestHead& request) {
+  return request.method == net::Method::Get && request.headers.has_token("Accept", "text/html");
+}
+
 // Who is believed because of where they are could be a browser that was led here by another name.
 Result<> guard_place(const net::Exchange& exchange, HostRule rule, const Caller& caller) {
   if (rule != HostRule::Tokens || caller.by != Caller::By::Place) return {};
@@ -135,12 +152,18 @@ net::Task<Result<>> Router::expect_right(const net::Exchange& exchange, const Ca
 }
 
 net::Task<Result<>> Router::handle(net::Exchange& exchange) const {
+  if (exchange.peer() != net::PeerKind::Unix) exchange.set_default_headers(&browser_rules());
   CO_TRY(guard(exchange, access_->rule()));
   CO_TRY_ASSIGN(const net::Target target, net::parse_target(exchange.request().target));
   CO_TRY(expect_text(target));
   const net::Method asked = exchange.request().method;
   const net::Method method = asked == net::Method::Head ? net::Method::Get : asked;
   Match found = match(target, method);
+  const bool missing = found.route == nullptr && found.allowed.empty();
+  if (missing && missing_page_ && asks_for_page(exchange.request())) {
+    Call call{exchange, target, {}, Caller{Caller::By::Place, access::Role::Reader, std::nullopt}};
+    co_return co_await missing_page_(std::move(call));
+  }
   const bool open = found.route != nullptr && found.route->needs == Needs::Nobody;
   Result<Access::Identity> who =
       co_await access_->identify(exchange.peer(), exchange.request().headers);
@@ -150,7 +173,7 @@ net::Task<Result<>> Router::handle(net::Exchange& exchange) const {
   if (!who->caller && (who->refused || !open)) {
     co_return co_await exchange.respond(unauthorized(*who));
   }
-  if (found.route == nullptr && found.allowed.empty()) {
+  if (missing) {
     co_return Error{Errc::Missing, "there is nothing at this address"};
   }
   if (found.route == nullptr) {
@@ -168,6 +191,7 @@ net::Task<Result<>> Router::handle(net::Exchange& exchange) const {
 std::string Router::openapi() const {
   json::object paths;
   for (const Entry& entry : entries_) {
+    if (entry.route.summary.empty()) continue;
     json::value& path = paths[entry.route.pattern];
     if (!path.is_object()) path = json::object();
     path.as_object()[lower_method(entry.route.method)] = describe(entry.route, entry.segments);

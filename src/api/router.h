@@ -8,6 +8,8 @@
 // (or any address may connect: AnyHost), and an Origin, if there is one, that equals the Host. Unix
 // sockets are guarded by their file's mode.
 //
+// And whatever is answered by TCP tells a browser not to run, frame or reinterpret it.
+//
 // Then api/access.h says who asks, and the route's needs whether they may: 401, or 403. A route
 // that says nothing is for readers where it reads and for editors where it changes something.
 #pragma once
@@ -37,8 +39,8 @@ using RouteHandler = std::function<net::Task<Result<>>(Call)>;
 
 struct Route {
   net::Method method;
-  std::string pattern;  // "/api/v1/counters/{name}"
-  std::string summary;  // a sentence for the description
+  std::string pattern;  // "/api/v1/counters/{name}"; a last "{name...}" takes what follows, too
+  std::string summary;  // a sentence for the description; empty: it stays out of it
   RouteHandler handler;
   Needs needs = Needs::ByMethod;
   About about = About::ByPattern;
@@ -50,6 +52,8 @@ class Router {
       : access_(std::move(access)), scope_(std::move(scope)) {}
 
   void add(Route route);
+  // Answers people, who ask for a page, where there is nothing.
+  void set_missing_page(RouteHandler handler) { missing_page_ = std::move(handler); }
   // 401, Missing, 405 with Allow, Denied by the guard or the needs, or what the handler makes of
   // it.
   net::Task<Result<>> handle(net::Exchange& exchange) const;
@@ -74,6 +78,7 @@ class Router {
   std::shared_ptr<Access> access_;
   Scope scope_;
   std::vector<Entry> entries_;
+  RouteHandler missing_page_;
 };
 
 }  // namespace quern::api

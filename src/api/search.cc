@@ -312,8 +312,10 @@ net::Task<Result<search::Segment>> load_segment(PartsPtr parts, std::string dige
 
 net::Task<Result<>> send_segment(PartsPtr parts, Call call) {
   CO_TRY_ASSIGN(const search::Segment segment, co_await load_segment(parts, call.values[0]));
+  step::BlobHead head;
+  head.content_type = kPackType;
   co_return co_await step::send_blob(parts->pipeline.parts(), call.exchange, segment.blob,
-                                     kPackType);
+                                     std::move(head));
 }
 
 net::Task<Result<>> send_mask(PartsPtr parts, Call call) {

@@ -1,6 +1,7 @@
 #include "api/service.h"
 
 #include "api/await.h"
+#include "api/fileset_bytes.h"
 #include "api/job_json.h"
 #include "tree/file.h"
 #include "tree/upload.h"
@@ -60,12 +61,23 @@ std::shared_ptr<const Router> make_router(std::shared_ptr<const Parts> parts, Ho
   add_step_routes(*router, parts);
   add_upload_routes(*router, parts);
   add_file_routes(*router, parts);
+  add_list_routes(*router, parts);
+  add_error_group_routes(*router, parts);
+  add_match_routes(*router, parts);
+  add_work_routes(*router, parts);
+  add_gate_routes(*router, parts);
   add_explain_routes(*router, parts);
   add_collection_routes(*router, parts);
   add_retry_routes(*router, parts);
   add_event_routes(*router, parts);
   add_search_routes(*router, parts);
+  add_crawl_routes(*router, parts);
+  add_fileset_routes(*router, parts);
+  add_fileset_bytes_route(*router, parts);
+  add_capture_routes(*router, parts);
   add_token_routes(*router, parts, access);
+  add_session_routes(*router, access);
+  add_ui_routes(*router);
   // Filled once every route is known, its own included.
   auto description = std::make_shared<std::string>();
   router->add({net::Method::Get, "/api/v1/openapi.json", "This description.",

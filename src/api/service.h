@@ -25,6 +25,12 @@
 namespace quern::search {
 class Service;
 }
+namespace quern::crawl {
+class Service;
+}
+namespace quern::fileset {
+class Service;
+}
 
 namespace quern::api {
 
@@ -50,6 +56,8 @@ struct Parts {
   std::function<std::map<std::string, std::string>()> handler_trouble;
   EventBus* events = nullptr;  // null: nobody tells anything
   search::Service* search = nullptr;
+  crawl::Service* crawl = nullptr;
+  fileset::Service* filesets = nullptr;
 };
 
 // Everything that is served, with its guard. The parts must outlive the router.
@@ -67,12 +75,22 @@ void add_adding_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_step_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_upload_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_file_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_list_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_error_group_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_match_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_work_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_gate_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_explain_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_collection_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_retry_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_search_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_crawl_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_fileset_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_capture_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_token_routes(Router& router, std::shared_ptr<const Parts> parts,
                       std::shared_ptr<Access> access);
+void add_session_routes(Router& router, std::shared_ptr<Access> access);
+void add_ui_routes(Router& router);
 void add_event_routes(Router& router, std::shared_ptr<const Parts> parts);
 
 inline constexpr std::size_t kJsonBodyBytesMax = 64 * 1024;

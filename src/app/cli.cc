@@ -12,6 +12,9 @@
 #include "app/add_command.h"
 #include "app/command.h"
 #include "app/config.h"
+#include "app/crawl_command.h"
+#include "app/dataset_command.h"
+#include "app/export_command.h"
 #include "app/output.h"
 #include "app/queue_cli.h"
 #include "app/read_command.h"
@@ -172,6 +175,9 @@ int run_command_line(int argc, char** argv) {
   add_settings(app, parsed);
   add_serve(app, parsed);
   add_add_command(app, parsed.run);
+  add_crawl_command(app, parsed.run);
+  add_dataset_command(app, parsed.run);
+  add_export_command(app, parsed.run);
   add_read_commands(app, parsed.run);
   add_search_commands(app, parsed.run, parsed.serves);
   add_counter(app, parsed);

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
-#include <charconv>
 #include <thread>
 
 #include "access/token.h"
+#include "app/config_reader.h"
 #include "io/file.h"
 #include "net/http.h"
 #include "tree/job.h"
@@ -16,7 +16,6 @@ namespace quern::app {
 namespace {
 
 constexpr std::size_t kConfigBytesMax = 64 * 1024;
-constexpr std::size_t kTokenFileBytesMax = 4096;
 constexpr std::string_view kConfigFile = "quern.conf";
 constexpr int kLocalWorkersMax = 256;
 
@@ -57,43 +56,6 @@ Result<std::map<std::string, std::string>> parse_file(const std::string& text,
   }
   return values;
 }
-
-Error bad_value(const std::string& name, const Chosen& chosen, std::string_view expected) {
-  return Error{Errc::Invalid, fmt::format("{} = '{}' (by {}): expected {}", name, chosen.text,
-                                          to_string(chosen.source), expected)};
-}
-
-class Reader {
- public:
-  explicit Reader(const std::map<std::string, Chosen>& chosen) : chosen_(chosen) {}
-
-  const std::string& text(const std::string& name) const { return chosen_.at(name).text; }
-  Result<bool> on_or_off(const std::string& name) const {
-    const std::string& value = text(name);
-    if (value == "on" || value == "1" || value == "true") return true;
-    if (value == "off" || value == "0" || value == "false" || value.empty()) return false;
-    return bad_value(name, chosen_.at(name), "on or off");
-  }
-  Result<std::int64_t> number(const std::string& name, std::int64_t min, std::int64_t max) const {
-    const std::string& value = text(name);
-    std::int64_t parsed = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
-    if (error == std::errc{} && end == value.data() + value.size() && parsed >= min &&
-        parsed <= max) {
-      return parsed;
-    }
-    return bad_value(name, chosen_.at(name), fmt::format("a number from {} to {}", min, max));
-  }
-  Result<std::size_t> choice(const std::string& name,
-                             const std::vector<std::string_view>& of) const {
-    const auto found = std::find(of.begin(), of.end(), text(name));
-    if (found != of.end()) return static_cast<std::size_t>(found - of.begin());
-    return bad_value(name, chosen_.at(name), fmt::format("one of {}", fmt::join(of, ", ")));
-  }
-
- private:
-  const std::map<std::string, Chosen>& chosen_;
-};
 
 Result<std::map<std::string, std::string>> load_file(const Lookup& flag, const Lookup& environment,
                                                      const std::string& data) {
@@ -235,6 +197,27 @@ Result<> interpret_search(const Reader& read, Config& config) {
   return {};
 }
 
+Result<> interpret_crawl(const Reader& read, Config& config) {
+  crawl::ServiceOptions& crawl = config.crawl;
+  const std::string& contact = read.text("contact");
+  const auto odd = [](unsigned char c) { return c < 0x20 || c >= 0x7f || c == '(' || c == ')'; };
+  if (contact.size() > 200 || std::any_of(contact.begin(), contact.end(), odd)) {
+    return bad_value("contact", config.chosen.at("contact"),
+                     "an address in plain letters, without brackets");
+  }
+  crawl.user_agent = fmt::format("quern/0.1 (+{})", contact.empty() ? "no contact set" : contact);
+  crawl.allow_private = read.text("allow-private");
+  const auto allowed = web::AllowedHosts::parse(crawl.allow_private);
+  if (!allowed.ok()) {
+    return bad_value("allow-private", config.chosen.at("allow-private"), allowed.error().message());
+  }
+  TRY_ASSIGN(crawl.connect_to,
+             parse_mapping("connect-to", config.chosen.at("connect-to"), "*=127.0.0.1:8081"));
+  crawl.ca_file = read.text("ca-file");
+  crawl.shards = config.shards;
+  return {};
+}
+
 Result<> interpret_addresses(const Reader& read, Config& config) {
   const std::string& url = read.text("db");
   TRY_ASSIGN(config.database,
@@ -245,6 +228,11 @@ Result<> interpret_addresses(const Reader& read, Config& config) {
     TRY_ASSIGN(config.server, parse_server(read.text("server")));
   }
   TRY_ASSIGN(config.insecure, read.on_or_off("insecure"));
+  TRY_ASSIGN(config.ask_everybody, read.on_or_off("ask-everybody"));
+  if (config.insecure && config.ask_everybody) {
+    return Error{Errc::Invalid,
+                 "--insecure asks nobody, --ask-everybody everybody: say one of them"};
+  }
   return {};
 }
 
@@ -294,6 +282,7 @@ const std::vector<Setting>& settings() {
       {"token", "FILE", "",
        "holds the token for that server; the variable may be the token itself"},
       {"listen", "HOST:PORT", "127.0.0.1:8080", "where 'serve' listens; port 0: any free one"},
+      {"ask-everybody", "", "off", "ask also this machine's programs and browsers for a token"},
       {"insecure", "", "off", "ask nobody for a token, wherever they come from"},
       {"no-migrate", "", "off", "refuse a store whose schema is older, instead of migrating it"},
       {"grace", "SECONDS", "10", "how long requests may finish after SIGTERM"},
@@ -303,8 +292,8 @@ const std::vector<Setting>& settings() {
       {"batch-ops-max", "N", "512", "operations in one commit"},
       {"lease", "SECONDS", "15", "how long a silent server keeps its partitions"},
       {"scan", "MS", "1000", "how often a server looks for partitions that are free"},
-      {"held-max", "N", "1000", "partitions that a server holds at once"},
-      {"in-flight-max", "N", "256", "items that a server works on at once"},
+      {"held-max", "N", "10000", "partitions that a server holds at once"},
+      {"in-flight-max", "N", "4096", "items that a server works on at once"},
       {"in-flight-per-handler", "N", "64", "of those, how many for one handler"},
       {"handler-timeout", "SECONDS", "60", "how long a handler may take to answer"},
       {"blobs", "URL", "", "file:PATH or s3://BUCKET/…; default: blobs in the data folder"},
@@ -323,6 +312,23 @@ const std::vector<Setting>& settings() {
       {"search-merge", "N", "8", "segments of about one size that become one"},
       {"search-here", "on|off", "on",
        "open the segments in this process too, not only in searchers"},
+      {"contact", "ADDRESS", "", "who runs this, for the sites that are crawled: a URL or mail"},
+      {"allow-private", "HOSTS", "", "hosts whose private addresses may be asked, for all crawls"},
+      {"connect-to", "LIST", "", "HOST=ADDRESS:PORT,… for tests and mirrors; * is every host"},
+      {"ca-file", "FILE", "", "certificates to trust when crawling; default: the system's"},
+      {"dataset-backend", "own|wayback", "own", "where captures of datasets are kept"},
+      {"dataset-at-once", "N", "6", "files of datasets that are fetched at once"},
+      {"dataset-files-max", "N", "200", "files of one dataset"},
+      {"dataset-bytes-max", "BYTES", "68719476736", "bytes of one dataset"},
+      {"platform-bases", "LIST", "", "URL=URL,… for tests and mirrors of platforms' interfaces"},
+      {"topic-prefix", "TEXT", "sandcrawler-dev.", "how names of topics begin"},
+      {"archive-keys", "FILE", "", "ACCESS:SECRET of archive.org; or IA_ACCESS_KEY, IA_SECRET_KEY"},
+      {"archive-s3", "URL", "https://s3.us.archive.org", "where items are uploaded to"},
+      {"archive-base", "URL", "https://archive.org", "where items are looked up"},
+      {"wayback-cdx", "URL", "https://web.archive.org/cdx/search/cdx", "index of captures"},
+      {"wayback-replay", "URL", "https://web.archive.org/web/", "captures themselves"},
+      {"wayback-save", "URL", "https://web.archive.org/save", "where captures are asked for"},
+      {"wayback-spn", "on|off", "on", "whether captures are asked for at all"},
       {"free-min", "MIB", "1024", "free space that uploads leave (or 2 % of the disk, if less)"},
       {"log", "FORMAT", "human", "human or json"},
       {"log-level", "LEVEL", "info", "debug, info, warn, error or off"},
@@ -353,6 +359,8 @@ Result<Config> load_config(const Lookup& flag, const Lookup& environment) {
   TRY(interpret_engine(read, config));
   TRY(interpret_pipeline(read, config));
   TRY(interpret_search(read, config));
+  TRY(interpret_crawl(read, config));
+  TRY(interpret_datasets(read, environment, config));
   TRY_ASSIGN(const bool no_migrate, read.on_or_off("no-migrate"));
   config.migrate = !no_migrate;
   TRY_ASSIGN(const std::int64_t grace, read.number("grace", 0, 3600));

@@ -18,6 +18,9 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "blob/url.h"
+#include "crawl/service.h"
+#include "fileset/network.h"
+#include "fileset/service.h"
 #include "net/endpoint.h"
 #include "queue/engine.h"
 #include "queue/http_processor.h"
@@ -62,6 +65,7 @@ struct Config {
   std::string authorization;            // of its requests, by --token
   net::Endpoint listen;
   bool insecure = false;
+  bool ask_everybody = false;
   bool migrate = true;
   std::int64_t grace_ms = 10'000;
   std::int64_t owner_wait_ms = 30'000;
@@ -71,6 +75,9 @@ struct Config {
   blob::BlobUrl blobs;
   step::PipelineOptions pipeline;
   search::ServiceOptions search;
+  crawl::ServiceOptions crawl;
+  fileset::ServiceOptions filesets;
+  fileset::NetworkOptions network;  // of datasets
   LocalSteps steps;
   std::filesystem::path steps_program;  // empty: quern-steps beside this program, or in PATH
   std::int64_t shards = 1;              // of a new import

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/ask.h"
 #include "app/output.h"
 #include "io/owner_lock.h"
 
@@ -14,6 +15,8 @@ constexpr std::int64_t kRetryMsMin = 10;
 constexpr std::int64_t kRetryMsMax = 250;
 constexpr std::int64_t kFirstByteMsMin = 5000;  // also with --owner-wait 0
 constexpr std::int64_t kPatienceMs = 1500;      // then a person is told what we wait for
+constexpr std::int64_t kDownloadMs = 3600'000;  // a file may have to be made first
+constexpr std::size_t kPieceBytes = 256 * 1024;
 
 bool is_worth_repeating(const Result<net::Response>& answer) {
   if (answer.ok()) return answer->status == 503;
@@ -119,6 +122,27 @@ net::Task<Result<net::Response>> Door::call(net::Request request) {
     if (now >= give_up) co_return nobody_answers(last);
     co_await loop_.sleep_until(net::in_ms(pause_ms));
     pause_ms = std::min(pause_ms * 2, kRetryMsMax);
+  }
+}
+
+net::Task<Result<>> Door::download(net::Request request, Take take) {
+  CO_TRY(find_way());
+  const Watched watched(loop_, *this, watch_);
+  request.first_byte_ms = kDownloadMs;
+  net::Sent sent = co_await client_->send(std::move(request));
+  CO_TRY_ASSIGN(net::Answer answer, std::move(sent.answer));
+  if (answer.status() != 200) {
+    CO_TRY_ASSIGN(std::string body, co_await answer.read_all(kAnswerBytesMax));
+    net::Response refused = net::empty_response(answer.status());
+    refused.body = std::move(body);
+    CO_TRY(parse_answer(refused));
+    co_return Error{Errc::Internal, "the server gave another answer than a file"};
+  }
+  std::string piece(kPieceBytes, '\0');
+  while (true) {
+    CO_TRY_ASSIGN(const std::size_t got, co_await answer.read(piece));
+    if (got == 0) co_return Result<>();
+    CO_TRY(take(std::string_view(piece.data(), got)));
   }
 }
 

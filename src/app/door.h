@@ -33,6 +33,10 @@ class Door {
 
   // The answer, whatever its status, except 503: that is waited out like an owner that is away.
   net::Task<Result<net::Response>> call(net::Request request);
+  // A body of any size, piece by piece. Once: what breaks off is an error, as is any status but
+  // 200.
+  using Take = std::function<Result<>(std::string_view)>;
+  net::Task<Result<>> download(net::Request request, Take take);
   // Ends the node, if we became one.
   net::Task<> close();
 

@@ -152,7 +152,28 @@ net::Task<Result<int>> run_tree(Command command, Door& door, FileOrder order) {
   co_return order.strict&& printer.errors() ? kExitFoundWrong : kExitDone;
 }
 
+// Of an address of the web: why it is in, or is not.
+net::Task<Result<int>> explain_address(Command command, Door& door, FileOrder order) {
+  std::string target = "/api/v1/explain-url";
+  net::append_query(target, "url", order.file);
+  if (!order.collection.empty()) net::append_query(target, "collection", order.collection);
+  CO_TRY_ASSIGN(const json::value story, co_await call(door, net::get_request(target)));
+  if (command.format == OutputFormat::Json) {
+    CO_TRY(print_line(json::serialize(story)));
+    co_return kExitDone;
+  }
+  CO_TRY(print_line(text_in(story.as_object(), "url")));
+  CO_TRY(print_line("  " + text_in(story.as_object(), "verdict")));
+  for (const json::value& fact : story.at("facts").as_array()) {
+    CO_TRY(print_line("  " + std::string(fact.as_string())));
+  }
+  co_return kExitDone;
+}
+
 net::Task<Result<int>> run_explain(Command command, Door& door, FileOrder order) {
+  if (order.file.starts_with("http://") || order.file.starts_with("https://")) {
+    co_return co_await explain_address(command, door, std::move(order));
+  }
   CO_TRY_ASSIGN(const std::int64_t id, co_await find_file(door, order));
   const std::string address = fmt::format("/api/v1/files/{}/explain", id);
   CO_TRY_ASSIGN(const json::value file, co_await call(door, net::get_request(address)));

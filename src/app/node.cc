@@ -15,6 +15,7 @@
 #include "queue/locked_partitions.h"
 #include "queue/message.h"
 #include "queue/timer_processor.h"
+#include "step/import.h"
 
 namespace quern::app {
 namespace {
@@ -52,6 +53,7 @@ void keep_below_lease(store::PostgresOptions& options, std::int64_t lease_ms) {
 
 api::HostRule host_rule(const Config& config) {
   if (config.insecure) return api::HostRule::AnyHost;
+  if (config.ask_everybody) return api::HostRule::AskEverybody;
   return config.listen.is_local() ? api::HostRule::LoopbackOnly : api::HostRule::Tokens;
 }
 
@@ -72,7 +74,9 @@ Result<std::unique_ptr<Node>> Node::open(net::Loop& loop, const Config& config, 
   TRY(node->recover(config));
   TRY(node->open_pipeline(loop, config, working));
   TRY(node->open_search(loop, config));
-  if (working != Working::No) node->work(loop, config, working);
+  TRY(node->open_crawl(loop, config));
+  node->open_filesets(loop, config);
+  if (working != Working::No) TRY(node->work(loop, config, working));
   TRY(node->serve(loop, config, listen));
   if (working == Working::Yes) TRY(node->go_on(loop));
   return node;
@@ -85,6 +89,9 @@ Node::~Node() {
   server_.reset();
   engine_.reset();
   timers_.reset();
+  filesets_.reset();
+  network_.reset();
+  crawl_.reset();
   search_.reset();
   if (writer_) writer_->stop();
   if (readers_) readers_->stop();
@@ -160,12 +167,16 @@ Result<> Node::open_pipeline(net::Loop& loop, const Config& config, Working work
   step::PipelineEvents events;
   events.ingested = [this](tree::JobId job, const std::vector<tree::IngestedFile>& files) {
     feed_->ingested(job, files);
+    crawl_->files_ingested();
     const auto is_document = [](const tree::IngestedFile& file) {
       return file.became == model::FileClass::Document;
     };
     if (std::any_of(files.begin(), files.end(), is_document)) search_->documents_changed();
   };
   events.changed = [this](tree::JobId job) { feed_->changed(job); };
+  events.worker = [this](const step::WorkerKey& worker, step::WorkerState state) {
+    feed_->worker_changed(worker, state);
+  };
   events.waiting = [this](model::StepId) {
     if (supervisor_) supervisor_->wake();
   };
@@ -196,6 +207,71 @@ Result<> Node::open_search(net::Loop& loop, const Config& config) {
   };
   TRY_ASSIGN(search_, search::Service::open(std::move(parts), config.search));
   return {};
+}
+
+Result<> Node::open_crawl(net::Loop& loop, const Config& config) {
+  crawl::ServiceParts parts{
+      .loop = loop,
+      .writer = *writer_,
+      .readers = *readers_,
+      .pool = *pool_,
+      .blobs = *blobs_,
+      .data = config.data,
+      .decide = {},
+      .open_job = {},
+      .poke_job = [this](tree::JobId job) { pipeline_->poke(job); },
+      .poke = [this](queue::PartitionId id) { poke(id); },
+      .poke_timers =
+          [this] {
+            if (timers_) timers_->poke();
+          },
+      .publish = [this](std::string_view name,
+                        boost::json::object data) { bus_->publish(std::string(name), data); }};
+  parts.decide = [this](const std::string& type) {
+    step::Pipeline::Decision decision = pipeline_->decide(type, model::Ocr::No);
+    return crawl::TypeDecision{std::move(decision.step), std::move(decision.failure)};
+  };
+  parts.open_job = [this](const tree::NewJob& order) {
+    return step::open_import(*writer_, *readers_, order,
+                             [this](queue::PartitionId id) { poke(id); });
+  };
+  TRY_ASSIGN(crawl_, crawl::Service::open(std::move(parts), config.crawl));
+  return {};
+}
+
+void Node::open_filesets(net::Loop& loop, const Config& config) {
+  fileset::ServiceParts parts{
+      .loop = loop,
+      .writer = *writer_,
+      .readers = *readers_,
+      .pool = *pool_,
+      .blobs = *blobs_,
+      .data = config.data,
+      .decide = {},
+      .open_job = {},
+      .poke_job = [this](tree::JobId job) { pipeline_->poke(job); },
+      .poke = [this](queue::PartitionId id) { poke(id); },
+      .publish = [this](std::string_view name,
+                        boost::json::object data) { bus_->publish(std::string(name), data); }};
+  parts.decide = [this](const std::string& type) {
+    step::Pipeline::Decision decision = pipeline_->decide(type, model::Ocr::No);
+    return fileset::TypeDecision{std::move(decision.step), std::move(decision.failure)};
+  };
+  parts.open_job = [this](const tree::NewJob& order) {
+    return step::open_import(*writer_, *readers_, order,
+                             [this](queue::PartitionId id) { poke(id); });
+  };
+  filesets_ = std::make_unique<fileset::Service>(std::move(parts), config.filesets);
+}
+
+Result<> Node::work_on_filesets(net::Loop& loop, const Config& config,
+                                queue::Processors& processors) {
+  TRY_ASSIGN(network_, fileset::Network::open({loop, *pool_, config.data}, config.network));
+  fileset::Backends backends{
+      network_->outside(),
+      [this](const fileset::ToolOrder& order) { return network_->tools(order); },
+      [this] { network_->close(); }};
+  return filesets_->add_processors(processors, std::move(backends));
 }
 
 // A folder that had a database gets no new one in its place: the old one may only be elsewhere.
@@ -250,7 +326,7 @@ Result<> Node::serve(net::Loop& loop, const Config& config, Listen listen) {
       },
       [this] { return engine_ ? engine_->stats() : queue::EngineStats{}; },
       [this] { return handlers_ ? handlers_->trouble() : std::map<std::string, std::string>(); },
-      bus_.get(), search_.get()});
+      bus_.get(), search_.get(), crawl_.get(), filesets_.get()});
   router_ = api::make_router(parts_, host_rule(config));
   net::ServerOptions options;
   options.connections_max = std::min(options.connections_max, open_files_max() / 2);
@@ -266,23 +342,30 @@ Result<> Node::serve(net::Loop& loop, const Config& config, Listen listen) {
   return {};
 }
 
-void Node::work(net::Loop& loop, const Config& config, Working working) {
+Result<> Node::work(net::Loop& loop, const Config& config, Working working) {
   queue::Processors processors;
   if (working == Working::Yes) {
     handlers_ = std::make_shared<queue::HttpProcessor>(loop, config.handlers);
     processors[queue::kHttpKind] = handlers_;
     processors[step::kImportKind] = pipeline_;
+    TRY(crawl_->add_processors(processors));
+    TRY(work_on_filesets(loop, config, processors));
   }
   search_->add_processors(processors);
   processors[queue::kind_of_queue("TIMER")] = queue::make_timer_processor([this] {
     if (timers_) timers_->poke();
   });
-  engine_ = std::make_unique<queue::Engine>(loop, *writer_, std::move(processors), config.engine);
+  queue::EngineOptions options = config.engine;
+  options.changed = [this](const std::string& partition) { feed_->partition_changed(partition); };
+  engine_ =
+      std::make_unique<queue::Engine>(loop, *writer_, std::move(processors), std::move(options));
   timers_ = std::make_unique<queue::TimerService>(loop, *writer_, *readers_,
                                                   [this](queue::PartitionId id) { poke(id); });
   engine_->start();
   timers_->start();
   search_->start();
+  crawl_->start();
+  return {};
 }
 
 // What former processes left half-done: uploads that had all their bytes, deletions, blobs that
@@ -318,6 +401,8 @@ net::Task<> Node::close(std::int64_t grace_ms) {
   if (supervisor_) co_await supervisor_->stop();
   pipeline_->stop();
   search_->stop_soon();
+  co_await crawl_->stop();
+  filesets_->stop();
   if (timers_) co_await timers_->stop();
   if (engine_) co_await engine_->stop(left_ms());
   co_await search_->stop();

@@ -17,6 +17,9 @@
 #include "app/config.h"
 #include "app/supervisor.h"
 #include "blob/blob.h"
+#include "crawl/service.h"
+#include "fileset/network.h"
+#include "fileset/service.h"
 #include "io/owner_lock.h"
 #include "io/pool.h"
 #include "net/loop.h"
@@ -64,7 +67,10 @@ class Node {
   Result<> match_folder(const Config& config);
   Result<> recover(const Config& config);
   Result<> open_search(net::Loop& loop, const Config& config);
-  void work(net::Loop& loop, const Config& config, Working working);
+  Result<> open_crawl(net::Loop& loop, const Config& config);
+  void open_filesets(net::Loop& loop, const Config& config);
+  Result<> work_on_filesets(net::Loop& loop, const Config& config, queue::Processors& processors);
+  Result<> work(net::Loop& loop, const Config& config, Working working);
   Result<> go_on(net::Loop& loop);
   void poke(queue::PartitionId partition);
 
@@ -79,6 +85,9 @@ class Node {
   std::unique_ptr<api::PipelineFeed> feed_;
   std::shared_ptr<step::Pipeline> pipeline_;
   std::unique_ptr<search::Service> search_;
+  std::unique_ptr<crawl::Service> crawl_;
+  std::unique_ptr<fileset::Network> network_;  // only where it works
+  std::unique_ptr<fileset::Service> filesets_;
   std::shared_ptr<const api::Parts> parts_;
   std::filesystem::path worker_socket_;  // of PostgreSQL nodes: for their own workers
   std::unique_ptr<Supervisor> supervisor_;

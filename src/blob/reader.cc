@@ -54,4 +54,16 @@ Error VerifyingReader::corrupt() const {
                fmt::format("blob {} is not what was written: its SHA-256 differs", id_)};
 }
 
+Result<std::string> read_whole(BlobReader reader, const Blob& blob) {
+  VerifyingReader verifying(std::move(reader), blob);
+  std::string text(static_cast<std::size_t>(blob.bytes), '\0');
+  std::size_t at = 0;
+  while (at < text.size()) {
+    TRY_ASSIGN(const std::size_t got, verifying.read(std::span(text).subspan(at)));
+    if (got == 0) return Error{Errc::Corrupt, "a blob ends too early"};
+    at += got;
+  }
+  return text;
+}
+
 }  // namespace quern::blob

@@ -54,5 +54,7 @@ class VerifyingReader {
   std::int64_t offset_ = 0;
   State state_ = State::Reading;
 };
+// All of it in memory, verified: for texts, whose length is limited.
+Result<std::string> read_whole(BlobReader reader, const Blob& blob);
 
 }  // namespace quern::blob

@@ -95,6 +95,12 @@ Result<> fsync(int descriptor, const std::string& path, std::string_view label) 
   return perform(FileCall::Fsync, path, {}, [&] { return ::fsync(descriptor); });
 }
 
+Result<> truncate(int descriptor, std::int64_t size_bytes, const std::string& path,
+                  std::string_view label) {
+  const DurableWrite durable_write("truncate", label);
+  return perform(FileCall::Truncate, path, {}, [&] { return ::ftruncate(descriptor, size_bytes); });
+}
+
 Result<> sync_folder(int descriptor, const std::string& path) {
   const DurableWrite durable_write("sync_folder", path);
   return perform(FileCall::SyncFolder, path, {}, [&] { return ::fsync(descriptor); });

@@ -33,6 +33,9 @@ Result<std::size_t> read(int descriptor, std::span<char> into, std::int64_t offs
 
 // Durable writes. `label` names them in a crash log: what the file will be called.
 Result<> fsync(int descriptor, const std::string& path, std::string_view label);
+// Not on the disk before the next fsync; but a death finds it done.
+Result<> truncate(int descriptor, std::int64_t size_bytes, const std::string& path,
+                  std::string_view label);
 Result<> sync_folder(int descriptor, const std::string& path);
 Result<> rename(const Place& from, const Place& to);
 Result<> unlink(const Place& place, std::string_view label);

@@ -1,12 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
 #include <sys/stat.h>
+#include <algorithm>
 
 #include <cerrno>
 #include <fstream>
 
 #include "io/fault.h"
 #include "io/file.h"
+#include "io/rename.h"
 #include "support/file_order.h"
 #include "support/temp_folder.h"
 
@@ -293,6 +296,26 @@ TEST(MakeFoldersTest, EachFailureIsReportedAndTheNextAttemptSucceeds) {
     std::filesystem::remove_all(folder / "a");
   }
   EXPECT_TRUE(*path_exists(folder / "a/b"));
+}
+
+TEST(RenameTest, GivesAFolderItsNameOnceAndDurably) {
+  const TempFolder folder;
+  ASSERT_TRUE(make_folders_durably(folder / "new.part/in").ok());
+  {
+    const FileRecorder recorder;
+    EXPECT_TRUE(rename_durably(folder / "new.part", folder / "new").ok());
+    const std::vector<FileOperation> done = recorder.operations();
+    const auto renamed = std::ranges::find(done, FileCall::Rename, &FileOperation::call);
+    ASSERT_NE(renamed, done.end());
+    EXPECT_NE(
+        std::find_if(renamed, done.end(),
+                     [](const FileOperation& one) { return one.call == FileCall::SyncFolder; }),
+        done.end());
+  }
+  EXPECT_TRUE(*path_exists(folder / "new/in"));
+  ASSERT_TRUE(make_folders_durably(folder / "other").ok());
+  EXPECT_EQ(rename_durably(folder / "other", folder / "new").error().kind(), Errc::Conflict);
+  EXPECT_EQ(rename_durably(folder / "none", folder / "some").error().kind(), Errc::Missing);
 }
 
 TEST(SyncFolderTest, SyncsAndRefusesWhatIsNoFolder) {

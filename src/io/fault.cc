@@ -44,6 +44,8 @@ std::string_view to_string(FileCall call) {
       return "make_folder";
     case FileCall::Link:
       return "link";
+    case FileCall::Truncate:
+      return "truncate";
   }
   return "unknown";
 }

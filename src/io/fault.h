@@ -17,7 +17,18 @@
 
 namespace quern::io {
 
-enum class FileCall { Open, Read, Write, Fsync, Rename, SyncFolder, Unlink, MakeFolder, Link };
+enum class FileCall {
+  Open,
+  Read,
+  Write,
+  Fsync,
+  Rename,
+  SyncFolder,
+  Unlink,
+  MakeFolder,
+  Link,
+  Truncate
+};
 std::string_view to_string(FileCall call);
 
 struct FaultOrder {

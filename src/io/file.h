@@ -41,6 +41,8 @@ class FileReader {
   // Fills `into` unless the file ends before; 0 at the end or beyond it.
   Result<std::size_t> read_at(std::int64_t offset, std::span<char> into) const;
   int descriptor() const { return file_.get(); }
+  // For who reads on without us.
+  Descriptor release() && { return std::move(file_); }
 
  private:
   FileReader(Descriptor file, std::string path, std::int64_t size_bytes)

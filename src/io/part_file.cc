@@ -49,6 +49,10 @@ Result<> PartFile::write_at(std::int64_t offset, std::string_view bytes) {
   return {};
 }
 
+Result<> PartFile::cut(std::int64_t size_bytes) {
+  return calls::truncate(file_.get(), size_bytes, path_, kLabel);
+}
+
 Result<> PartFile::sync() {
   return calls::fsync(file_.get(), path_, kLabel);
 }

@@ -6,7 +6,8 @@
 // again there. How: an OFD lock, which goes with the opening, even by SIGKILL; an empty file's
 // folder is synced before its first byte.
 //
-// Threads: one at a time. Errors carry the path; kinds by kind_of_errno() (io/system_error.h).
+// Threads: one at a time, but sync() may run beside the others. Errors carry the path; kinds by
+// kind_of_errno() (io/system_error.h).
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,8 @@ class PartFile {
 
   // All of the bytes, or an error: then nobody knows how many.
   Result<> write_at(std::int64_t offset, std::string_view bytes);
+  // Takes off what lies behind; on the disk with the next sync.
+  Result<> cut(std::int64_t size_bytes);
   // After an error nothing that was written since the last success counts; write it again.
   Result<> sync();
 

@@ -38,6 +38,19 @@ TEST(PartFileTest, GrowsOverSeveralOpeningsAndMayBeWrittenAgain) {
   EXPECT_EQ(contents(folder / "a"), "hello world and more");
 }
 
+TEST(PartFileTest, IsCutWhereItIsTold) {
+  const TempFolder folder;
+  PartFile part = *PartFile::open(folder / "a");
+  ASSERT_TRUE(part.write_at(0, "hello torn").ok());
+  {
+    const ScopedFault fault({.call = FileCall::Truncate, .error_number = EIO});
+    EXPECT_FALSE(part.cut(5).ok());
+  }
+  ASSERT_TRUE(part.cut(5).ok());
+  ASSERT_TRUE(part.sync().ok());
+  EXPECT_EQ(contents(folder / "a"), "hello");
+}
+
 TEST(PartFileTest, HasOneWriterAtATime) {
   const TempFolder folder;
   {

@@ -201,6 +201,11 @@ std::string Exchange::make_head(int status, const Headers& headers,
   for (const Header& header : headers) {
     if (!is_ours(header.name)) head += header.name + ": " + header.value + "\r\n";
   }
+  if (default_headers_ != nullptr) {
+    for (const Header& header : *default_headers_) {
+      if (!headers.find(header.name)) head += header.name + ": " + header.value + "\r\n";
+    }
+  }
   if (body_out_ == BodyOut::Length) head += fmt::format("Content-Length: {}\r\n", *length);
   if (body_out_ == BodyOut::Chunked) head += "Transfer-Encoding: chunked\r\n";
   if (!keep_alive_) head += "Connection: close\r\n";

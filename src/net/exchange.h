@@ -78,6 +78,8 @@ class Exchange {
   std::uint64_t body_bytes() const { return body_bytes_; }
 
   // -- the answer --
+  // Added to whatever answer is sent, where it has none of that name. They must outlive us.
+  void set_default_headers(const Headers* defaults) { default_headers_ = defaults; }
   // The server adds Date and the framing headers; Connection: close among the headers is obeyed.
   Task<Result<>> respond(Response response);
   // A streamed answer: start, then write until done, then finish. Without a length it is chunked.
@@ -131,6 +133,7 @@ class Exchange {
   bool body_suppressed_ = false;  // HEAD, 204, 304
   std::uint64_t length_left_ = 0;
   std::string pending_head_;
+  const Headers* default_headers_ = nullptr;
 };
 
 inline constexpr std::size_t kContentBufferBytes = 128 * 1024;

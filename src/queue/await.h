@@ -64,9 +64,14 @@ auto offload(net::Loop& loop, io::Pool& pool, Function function)
     -> net::Task<std::invoke_result_t<Function&>> {
   using Reply = std::invoke_result_t<Function&>;
   auto submit = [&](net::Callback<Reply> callback) {
-    io::Pool::Job job = [callback, function = std::move(function)](io::Pool::Call call) mutable {
-      if (call == io::Pool::Call::Run) return callback(function());
-      callback(Error{Errc::Unavailable, "the server is stopping"});
+    io::Pool::Job job = [callback, kept = std::optional<Function>(std::move(function))](
+                            io::Pool::Call call) mutable {
+      if (call != io::Pool::Call::Run) {
+        return callback(Error{Errc::Unavailable, "the server is stopping"});
+      }
+      Reply reply = (*kept)();
+      kept.reset();  // what it holds, a locked file perhaps, is free before anybody hears of it
+      callback(std::move(reply));
     };
     if (!pool.try_push(job)) callback(Error{Errc::Busy, "the disk's queue is full"});
   };

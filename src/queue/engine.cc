@@ -183,9 +183,13 @@ void Engine::Core::on_turned(PartitionId id, std::int64_t token, Result<Turned> 
   const std::int64_t room = std::exchange(hold.room, 0);
   give_back(hold, room, room * reserved_bytes(hold));
   if (!turned.ok()) return on_turn_failed(found, turned.error());
+  const std::size_t stored = hold.sent.size();
   settle_sent(hold);
   hold.singly = hold.singly && !hold.finished.empty();
   adopt(hold, std::move(turned->partition));
+  if (options_.changed && (stored > 0 || !turned->taken.empty())) {
+    options_.changed(hold.partition.name);
+  }
   if (turned->orphans) return release(id);
   const auto taken = static_cast<std::int64_t>(turned->taken.size());
   for (Taken& item : turned->taken) dispatch(hold, std::move(item));

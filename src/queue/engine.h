@@ -29,6 +29,8 @@ struct EngineOptions {
   std::int64_t in_flight_per_handler_max = 64;  // a handler that hangs must not hold up the others
   std::int64_t in_flight_bytes_max = 128 * 1024 * 1024;
   std::string name;  // of the owner; random where empty
+  // Items of this partition were taken or have ended, or its gate moved. On the loop.
+  std::function<void(const std::string& partition)> changed;
 };
 
 struct EngineStats {

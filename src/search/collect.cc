@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <map>
+#include <set>
 
 #include "base/log.h"
 
@@ -26,10 +27,12 @@ constexpr std::int32_t kYearMax = 9999;
 
 constexpr Sql kDocuments{
     "SELECT f.id, f.job, f.parent, f.filename, f.content_type, f.detected_type, f.metadata,"
-    " f.page, t.text, t.blob, t.page_ends FROM file AS f JOIN file_text AS t ON t.file = f.id"
+    " f.page, t.text, t.blob, t.page_ends, t.main_bytes FROM file AS f JOIN file_text AS t ON "
+    "t.file = f.id"
     " JOIN job AS j ON j.id = f.job WHERE f.id = $1 AND f.class = 1 AND NOT j.deleting",
     "SELECT f.id, f.job, f.parent, f.filename, f.content_type, f.detected_type, f.metadata,"
-    " f.page, t.text, t.blob, t.page_ends FROM file AS f JOIN file_text AS t ON t.file = f.id"
+    " f.page, t.text, t.blob, t.page_ends, t.main_bytes FROM file AS f JOIN file_text AS t ON "
+    "t.file = f.id"
     " JOIN job AS j ON j.id = f.job WHERE f.id = ANY ($1) AND f.class = 1 AND NOT j.deleting"};
 constexpr Sql kParents{
     "SELECT id, parent, filename, content_type, detected_type FROM file WHERE id = $1",
@@ -39,16 +42,61 @@ struct Collected {
   PackDocument document;
   std::optional<FileId> parent;
   std::optional<blob::BlobId> text;
+  std::optional<std::int64_t> main_bytes;  // of a web page's text: what is its own
   std::string subject;
 };
+
+// What stands around a page's own text is found, but hardly ranked: each of its words that the page
+// does not have itself counts once, however often the site repeats it.
+constexpr std::size_t kWordsAroundMax = 2000;
+
+std::string lower(std::string_view word) {
+  std::string out(word);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+template <class Each>
+void for_each_word(std::string_view text, Each each) {
+  constexpr std::string_view kBlanks = " \t\n\r\f";
+  while (true) {
+    const std::size_t begin = text.find_first_not_of(kBlanks);
+    if (begin == std::string_view::npos) return;
+    text.remove_prefix(begin);
+    const std::size_t end = std::min(text.find_first_of(kBlanks), text.size());
+    each(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+}
+
+std::string ranked_text(std::string text, std::int64_t main_bytes) {
+  const auto main = static_cast<std::size_t>(main_bytes);
+  if (main >= text.size()) return text;
+  const std::string_view all = text;
+  std::set<std::string> seen;
+  for_each_word(all.substr(0, main), [&seen](std::string_view word) { seen.insert(lower(word)); });
+  std::string around;
+  std::size_t words = 0;
+  for_each_word(all.substr(main), [&](std::string_view word) {
+    if (words == kWordsAroundMax || !seen.insert(lower(word)).second) return;
+    around += around.empty() ? "\n\n" : " ";
+    around += word;
+    ++words;
+  });
+  text.resize(main);
+  return text + around;
+}
 
 bool is_mail(std::string_view type) {
   return type == "message/rfc822" || type == "application/vnd.ms-outlook" ||
          type == "text/calendar";
 }
 
+// Without parameters, which some senders add: a charset makes no other type of it.
 std::string type_of(const Row& row, std::size_t content, std::size_t detected) {
-  return row.is_null(detected) ? row.get<std::string>(content) : row.get<std::string>(detected);
+  std::string type = row.get<std::string>(row.is_null(detected) ? content : detected);
+  type.resize(std::min(type.find_first_of("; "), type.size()));
+  return type;
 }
 
 Collected document_of(const Row& row) {
@@ -64,11 +112,13 @@ Collected document_of(const Row& row) {
   one.subject = std::move(about.subject);
   document.author = std::move(about.author);
   document.from = std::move(about.from);
+  document.url = std::move(about.url);
   document.day = about.day;
   document.page = row.get<std::int64_t>(7);
   if (!row.is_null(8)) document.text = row.get<std::string>(8);
   one.text = row.get<std::optional<blob::BlobId>>(9);
   if (!row.is_null(10)) document.page_ends = tree::parse_page_ends(row.get<std::string>(10));
+  one.main_bytes = row.get<std::optional<std::int64_t>>(11);
   return one;
 }
 
@@ -118,15 +168,7 @@ Result<std::string> read_text(store::Readers& readers, const blob::BlobStore& bl
   TRY_ASSIGN(const blob::Blob row,
              readers.run([id](Tx& tx) { return blob::load_blob(tx, id, blob::Data::With); }));
   TRY_ASSIGN(blob::BlobReader reader, blobs.open_blob(row));
-  blob::VerifyingReader verifying(std::move(reader), row);
-  std::string text(static_cast<std::size_t>(row.bytes), '\0');
-  std::size_t at = 0;
-  while (at < text.size()) {
-    TRY_ASSIGN(const std::size_t got, verifying.read(std::span(text).subspan(at)));
-    if (got == 0) return Error{Errc::Corrupt, "the text ends too early"};
-    at += got;
-  }
-  return text;
+  return blob::read_whole(std::move(reader), row);
 }
 
 std::string text_in(const json::object& object, std::string_view key) {
@@ -182,6 +224,7 @@ About read_about(const std::string& metadata) {
   about.subject = text_in(*object, "Subject");
   about.author = first_of(*object, kAuthors);
   about.from = first_of(*object, kFroms);
+  about.url = text_in(*object, "url");
   for (const std::string_view key : kDates) {
     about.day = parse_day(text_in(*object, key));
     if (about.day != kNoDay) break;
@@ -207,6 +250,9 @@ Result<std::vector<PackDocument>> collect(store::Readers& readers, const blob::B
       } else {
         TRY_ASSIGN(one.document.text, std::move(text));
       }
+    }
+    if (one.main_bytes) {
+      one.document.text = ranked_text(std::move(one.document.text), *one.main_bytes);
     }
     documents.push_back(std::move(one.document));
   }

@@ -24,6 +24,7 @@ struct About {
   std::string subject;  // of a mail
   std::string author;
   std::string from;
+  std::string url;  // of a web page, or of a file that was fetched
   std::int32_t day = kNoDay;
 };
 About read_about(const std::string& metadata);

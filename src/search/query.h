@@ -82,6 +82,10 @@ std::optional<Query> relaxed(const Query& query);
 // Every token that the query looks for, each once, with those of NOT: whose frequencies are asked.
 std::vector<std::string> tokens_of(const Query& query);
 
+// Its phrases and prefixes, without those of NOT: what can be shown in a text. They live as long as
+// the query.
+std::vector<const Node*> wanted_leaves(const Query& query);
+
 // A path as it is compared: folded case, one '/' between parts, none at the ends.
 std::string fold_path(std::string_view path);
 // Whether a type (a MIME type) is meant by the value of a type filter.

@@ -39,6 +39,12 @@ void collect_tokens(std::vector<std::string>& to, const Node& node) {
   for (const Node& child : node.children) collect_tokens(to, child);
 }
 
+void collect_wanted(const Node& node, std::vector<const Node*>& to) {
+  if (node.kind == Node::Kind::Not) return;
+  if (!node.tokens.empty()) to.push_back(&node);
+  for (const Node& child : node.children) collect_wanted(child, to);
+}
+
 }  // namespace
 
 std::optional<Query> relaxed(const Query& query) {
@@ -68,6 +74,12 @@ std::vector<std::string> tokens_of(const Query& query) {
   std::vector<std::string> tokens;
   if (query.words) collect_tokens(tokens, *query.words);
   return tokens;
+}
+
+std::vector<const Node*> wanted_leaves(const Query& query) {
+  std::vector<const Node*> leaves;
+  if (query.words) collect_wanted(*query.words, leaves);
+  return leaves;
 }
 
 }  // namespace quern::search

@@ -237,12 +237,6 @@ std::size_t end_behind(std::string_view text, std::size_t begin, std::size_t hit
   return is_near ? blank : at;
 }
 
-void collect_leaves(const Node& node, std::vector<const Node*>& to) {
-  if (node.kind == Node::Kind::Not) return;
-  if (!node.tokens.empty()) to.push_back(&node);
-  for (const Node& child : node.children) collect_leaves(child, to);
-}
-
 }  // namespace
 
 struct Highlighter::State {
@@ -251,9 +245,7 @@ struct Highlighter::State {
 };
 
 Highlighter::Highlighter(const Query& query) : state_(std::make_unique<State>()) {
-  std::vector<const Node*> leaves;
-  if (query.words) collect_leaves(*query.words, leaves);
-  for (const Node* leaf : leaves) {
+  for (const Node* leaf : wanted_leaves(query)) {
     if (leaf->field == Field::Any) state_->text.add(*leaf);
     state_->title.add(*leaf);
   }

@@ -88,6 +88,10 @@ void take_bytes(const Lent& lent, ChildUnderWay& child, tree::NewFile& file) {
   if (!file.text) return;
   const std::uint64_t text_bytes =
       file.text->blob ? static_cast<std::uint64_t>(file.text->blob->bytes) : file.text->text.size();
+  if (child.head.main_bytes && static_cast<std::uint64_t>(*child.head.main_bytes) <= text_bytes) {
+    file.text->main_bytes = child.head.main_bytes;
+  }
+  file.text->headings = std::move(child.head.headings);
   // Where the text was cut, or mended, they may lie beyond it.
   if (tree::are_page_ends(child.head.page_ends, text_bytes)) {
     file.text->page_ends = std::move(child.head.page_ends);
@@ -148,8 +152,9 @@ tree::NewFile child_file(const Pipeline& pipeline, const Lent& lent, ChildUnderW
   file.step = model::to_string(lent.step);
   // The Pdf step ends what it makes: going back to it would never end.
   if (pdf && lent.step == StepId::Pdf && !child.text && !child.failure) child.text = empty_text();
-  const bool complete = pdf && is_small_pdf_page(lent, child);
-  if (!child.failure) child.failure = flaw_of(pipeline, lent, child, complete);
+  const bool web_page = lent.step == StepId::Page && child.text;
+  const bool complete = (pdf && is_small_pdf_page(lent, child)) || web_page;
+  if (!child.failure) child.failure = flaw_of(pipeline, lent, child, complete && !web_page);
   take_bytes(lent, child, file);
   if (child.failure) {
     file.failure = std::move(child.failure);

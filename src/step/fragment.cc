@@ -34,6 +34,7 @@ constexpr std::array kOtherNames = {
     Name{"cost", FragmentKind::Cost},
     Name{"note", FragmentKind::Note},
     Name{"types", FragmentKind::Types},
+    Name{"links", FragmentKind::Links},
 };
 
 template <std::size_t n>

@@ -24,6 +24,9 @@ inline constexpr std::size_t kTypesJsonBytesMax = 1024 * 1024;  // of types
 inline constexpr std::size_t kFilenameBytesMax = 16 * 1024;     // cut on a character
 inline constexpr std::size_t kLanguageBytesMax = 64;
 inline constexpr std::size_t kTypesFilesMax = 1024;
+inline constexpr std::size_t kLinksBytesMax = 4 * 1024 * 1024;  // of links
+inline constexpr std::size_t kHeadingsMax = 200;
+inline constexpr std::size_t kHeadingBytesMax = 300;
 
 enum class FragmentKind {
   ChildJson,     // N.json
@@ -41,6 +44,7 @@ enum class FragmentKind {
   Cost,
   Note,
   Types,
+  Links,  // of a web page
   Unknown,
 };
 
@@ -69,6 +73,10 @@ struct ChildHead {
   bool want_ocr = false;
   bool want_split = false;
   tree::PageEnds page_ends;  // `pageEnds`, which may be missing: bytes of the text of each page
+
+  // Of a web page; both may be missing.
+  std::optional<std::int64_t> main_bytes;  // `mainBytes`: how much of the text is the page's own
+  std::string headings;                    // `headings`: a JSON list of texts
 
   friend bool operator==(const ChildHead&, const ChildHead&) = default;
 };
@@ -118,5 +126,8 @@ struct DetectedTypes {
   std::optional<Cost> cost;
 };
 Result<DetectedTypes> parse_types(std::string_view json);
+
+// What `links` says: the same JSON, mended. Invalid where it is no object with a list `links`.
+Result<std::string> parse_links(std::string_view json);
 
 }  // namespace quern::step

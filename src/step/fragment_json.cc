@@ -210,6 +210,26 @@ tree::PageEnds page_ends_of(const json::object& object) {
   return tree::are_page_ends(ends, UINT32_MAX) ? ends : tree::PageEnds();
 }
 
+// The texts of the list, bounded; empty where there is no such list.
+std::string headings_of(const json::object& object) {
+  const json::value* value = object.if_contains("headings");
+  if (value == nullptr || !value->is_array()) return {};
+  json::array headings;
+  for (const json::value& heading : value->get_array()) {
+    if (headings.size() == kHeadingsMax) break;
+    if (!heading.is_string()) continue;
+    const std::string_view text = heading.get_string();
+    headings.emplace_back(cut_at_character(text, kHeadingBytesMax));
+  }
+  return headings.empty() ? std::string() : json::serialize(headings);
+}
+
+std::optional<std::int64_t> main_bytes_of(const json::object& object) {
+  const json::value* value = object.if_contains("mainBytes");
+  if (value == nullptr || !value->is_int64() || value->get_int64() < 0) return std::nullopt;
+  return value->get_int64();
+}
+
 }  // namespace
 
 Result<ChildHead> parse_child(std::string_view bytes) {
@@ -226,6 +246,8 @@ Result<ChildHead> parse_child(std::string_view bytes) {
   drop_infinities(*metadata);
   child.metadata = json::serialize(*metadata);
   child.page_ends = page_ends_of(object);
+  child.main_bytes = main_bytes_of(object);
+  child.headings = headings_of(object);
   return child;
 }
 
@@ -275,6 +297,13 @@ Result<DetectedTypes> parse_types(std::string_view bytes) {
   const json::value* cost = object.if_contains("cost");
   if (cost != nullptr && cost->is_object()) detected.cost = cost_of(cost->get_object());
   return detected;
+}
+
+Result<std::string> parse_links(std::string_view bytes) {
+  TRY_ASSIGN(json::object object, parse_object(bytes));
+  const json::value* links = object.if_contains("links");
+  if (links == nullptr || !links->is_array()) return wrong_type("links", "an array");
+  return json::serialize(object);
 }
 
 }  // namespace quern::step

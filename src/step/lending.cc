@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "step/pipeline_core.h"
 
@@ -14,6 +16,38 @@ constexpr std::string_view kFullBox = "full";
 
 std::int64_t ms_since(net::Instant then) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(net::in_ms(0) - then).count();
+}
+
+// The book knows of a poll while it waits, however it ends.
+class Polling {
+ public:
+  // The owner of the book lives as long as the poll: a request may end after a server's last.
+  Polling(std::shared_ptr<void> owner, WorkerBook& book, const PollOrder& order)
+      : owner_(std::move(owner)), book_(book), key_(worker_key(order.worker, order.step)) {
+    book_.poll_began(key_, order.version, order.box);
+  }
+  ~Polling() { book_.poll_ended(key_); }
+  Polling(const Polling&) = delete;
+  Polling& operator=(const Polling&) = delete;
+
+ private:
+  std::shared_ptr<void> owner_;
+  WorkerBook& book_;
+  WorkerKey key_;
+};
+
+TaskView view_of(const Lent& lent) {
+  const bool batch = lent.step == StepId::Detect && !lent.batch.empty();
+  const tree::File& file = batch ? lent.batch.front().file : lent.waiting.file;
+  TaskView view;
+  view.file = file.id;
+  view.job = lent.shard->job;
+  view.filename = file.filename;
+  view.files = batch ? static_cast<std::int64_t>(lent.batch.size()) : 1;
+  view.worker = worker_key(lent.report.worker, lent.step);
+  view.ms = ms_since(lent.lent_at);
+  view.progress = lent.fraction;
+  return view;
 }
 
 }  // namespace
@@ -148,6 +182,7 @@ LentPtr Pipeline::Core::lend_one(const ShardPtr& shard, tree::Waiting waiting,
   shard->lent.insert(lent);
   shard->served[order.step] = lent->lent_at;
   ++stats_[order.step].running;
+  workers_.lent(worker_key(order.worker, order.step));
   log_debug("step.lent", {{"step", model::to_string(order.step)}, {"worker", order.worker}});
   return lent;
 }
@@ -202,6 +237,7 @@ net::Task<std::vector<LentPtr>> Pipeline::Core::lend(net::Exchange& exchange, Po
   const net::Instant deadline = net::in_ms(options_.poll_hold_ms);
   polled_[order.step] = net::in_ms(0);
   if (!order.box.empty()) stats_[order.step].box_lacks = order.box == kFullBox ? "" : order.box;
+  const Polling polling(shared_from_this(), workers_, order);
   while (true) {
     std::vector<LentPtr> taken = stopping_ ? std::vector<LentPtr>() : take(order);
     if (!taken.empty()) co_return taken;
@@ -240,7 +276,9 @@ void Pipeline::Core::end(const LentPtr& lent) {
   lents_.erase(lent->id);
   lent->shard->lent.erase(lent);
   --stats_[lent->step].running;
-  stats_[lent->step].busy_ms += ms_since(lent->lent_at);
+  const std::int64_t busy_ms = ms_since(lent->lent_at);
+  stats_[lent->step].busy_ms += busy_ms;
+  workers_.ended(worker_key(lent->report.worker, lent->step), busy_ms);
 }
 
 // A window that is being read may still show the file as waiting.
@@ -299,6 +337,7 @@ void Pipeline::Core::worker_gone(const std::string& worker) {
     if (lent->report.worker == worker) gone.push_back(lent);
   }
   for (const LentPtr& lent : gone) interrupt(lent, "the worker has died");
+  workers_.gone(worker);
 }
 
 void Pipeline::Core::expire() {
@@ -354,6 +393,15 @@ std::map<StepId, StepStats> Pipeline::Core::stats() const {
   }
   for (const auto& [id, lent] : lents_) stats[lent->step].busy_ms += ms_since(lent->lent_at);
   return stats;
+}
+
+std::vector<TaskView> Pipeline::Core::tasks(std::optional<tree::JobId> job) const {
+  std::vector<TaskView> views;
+  for (const auto& [id, lent] : lents_) {
+    if (!job || lent->shard->job == *job) views.push_back(view_of(*lent));
+  }
+  std::ranges::sort(views, std::greater<>(), &TaskView::ms);
+  return views;
 }
 
 double Pipeline::Core::progress_in_flight(tree::JobId job) const {

@@ -70,6 +70,7 @@ struct Lent {
   bool over = false;             // it ended; late requests get 404
   bool ended_by_worker = false;  // it said so itself
 
+  std::string links;     // of a web page; empty: none came
   std::int64_t at = -1;  // the child; -1: Start
   std::optional<ChildUnderWay> child;
   double fraction = 0;                  // the last progress

@@ -18,7 +18,8 @@ Pipeline::Core::Core(PipelineParts parts, PipelineOptions options, PipelineEvent
       options_(std::move(options)),
       events_(std::move(events)),
       flags_event_(parts.loop),
-      stopped_(parts.loop) {
+      stopped_(parts.loop),
+      workers_(events_.worker) {
   for (const StepId step : model::kSteps) {
     work_[step] = std::make_unique<net::Event>(parts_.loop);
     stats_[step] = {};
@@ -331,6 +332,13 @@ double Pipeline::progress_in_flight(tree::JobId job) const {
 }
 std::size_t Pipeline::shards() const {
   return core_->shards_.size();
+}
+std::vector<TaskView> Pipeline::tasks(std::optional<tree::JobId> job) const {
+  return core_->tasks(job);
+}
+std::map<WorkerKey, KnownWorker> Pipeline::workers() const {
+  core_->workers_.forget();
+  return core_->workers_.all();
 }
 LentPtr Pipeline::find_file(tree::FileId file) const {
   return core_->find_file(file);

@@ -27,6 +27,7 @@
 #include "queue/processor.h"
 #include "step/lent.h"
 #include "step/options.h"
+#include "step/worker_book.h"
 #include "store/readers.h"
 #include "store/writer.h"
 #include "tree/ingest.h"
@@ -64,6 +65,18 @@ struct PipelineEvents {
   std::function<void(tree::JobId, const std::vector<tree::IngestedFile>&)> ingested;
   std::function<void(tree::JobId)> changed;    // its sums, or its state
   std::function<void(model::StepId)> waiting;  // work came for a step
+  std::function<void(const WorkerKey&, WorkerState)> worker;
+};
+
+// A file, or a batch of them for Detect, in the hands of a worker. For people.
+struct TaskView {
+  tree::FileId file;  // the first of a batch
+  tree::JobId job;
+  std::string filename;
+  std::int64_t files = 1;
+  WorkerKey worker;
+  std::int64_t ms = 0;  // since it was lent
+  double progress = 0;  // 0 to 1
 };
 
 struct PollOrder {
@@ -123,6 +136,10 @@ class Pipeline final : public queue::Processor {
   // Of a job's weight, what tasks under way have done; beside what is stored.
   double progress_in_flight(tree::JobId job) const;
   std::size_t shards() const;
+  // What is lent from here, the longest first: of a job, or all.
+  std::vector<TaskView> tasks(std::optional<tree::JobId> job) const;
+  // Who polled lately or has a task.
+  std::map<WorkerKey, KnownWorker> workers() const;
   // For `quern explain`: the task of a file, if it is lent from here.
   LentPtr find_file(tree::FileId file) const;
   const PipelineParts& parts() const;

@@ -77,6 +77,7 @@ class Pipeline::Core : public std::enable_shared_from_this<Pipeline::Core> {
   double progress_in_flight(tree::JobId job) const;
   LentPtr find_file(tree::FileId file) const;
   void worker_gone(const std::string& worker);
+  std::vector<TaskView> tasks(std::optional<tree::JobId> job) const;
 
  private:
   friend class Pipeline;
@@ -143,6 +144,7 @@ class Pipeline::Core : public std::enable_shared_from_this<Pipeline::Core> {
   bool flags_wanted_ = false;
   bool stopping_ = false;
   mutable std::map<StepId, StepStats> stats_;
+  WorkerBook workers_;
 };
 
 // 128 random bits in the form of a UUID: whoever knows it may work on the task.

@@ -62,6 +62,10 @@ void Receiver::choose_sink() {
       sink_ = Sink::Memory;
       memory_max_ = kNoteBytesMax;
       return;
+    case Kind::Links:
+      sink_ = Sink::Memory;
+      memory_max_ = kLinksBytesMax;
+      return;
     case Kind::Heartbeat:
     case Kind::Done:
       return;
@@ -237,6 +241,8 @@ net::Task<Result<>> Receiver::end_part() {
     case Kind::Note:
       lent_->report.note = parse_message(memory_, kNoteBytesMax);
       co_return Result<>();
+    case Kind::Links:
+      co_return co_await end_links();
     case Kind::Done:
       lent_->right = 1;
       if (lent_->child) CO_TRY(co_await finish_child());
@@ -255,6 +261,17 @@ net::Task<Result<>> Receiver::end_part() {
       if (is_of_child(fragment_.kind)) co_return co_await end_child_part();
       co_return Result<>();
   }
+}
+
+net::Task<Result<>> Receiver::end_links() {
+  if (overflow_) {
+    co_return co_await break_off(
+        fmt::format("step error: {} is longer than {} bytes", name_, kLinksBytesMax));
+  }
+  Result<std::string> links = parse_links(memory_);
+  if (!links.ok()) co_return co_await break_off("step error: " + links.error().message());
+  lent_->links = *std::move(links);
+  co_return Result<>();
 }
 
 net::Task<Result<>> Receiver::end_child_part() {

@@ -46,6 +46,7 @@ class Receiver {
   bool goes_over_ratio(std::size_t more);
   net::Task<Result<>> write_spool(std::string bytes);
   net::Task<Result<>> end_child_part();
+  net::Task<Result<>> end_links();
   net::Task<Result<>> end_spool(std::optional<blob::Put>& put);
   net::Task<Result<>> end_text();
   net::Task<Result<>> begin_child();

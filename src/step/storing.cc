@@ -111,7 +111,8 @@ net::Task<Result<bool>> Pipeline::Core::finish(LentPtr lent, std::optional<tree:
   }
   if (lent->limit && !failure) failure = lent->limit;
   const ShardPtr shard = lent->shard;
-  tree::FinishFile op{shard->id, shard->token, lent->waiting.file.id, failure, lent->report};
+  tree::FinishFile op{shard->id, shard->token, lent->waiting.file.id,
+                      failure,   lent->report, lent->links};
   end(lent);
   const Result<bool> ended = co_await queue::write(parts_.loop, lane_of(shard), std::move(op));
   if (!ended.ok()) {
@@ -125,6 +126,8 @@ net::Task<Result<bool>> Pipeline::Core::finish(LentPtr lent, std::optional<tree:
             {{"step", model::to_string(lent->step)}, {"file", lent->waiting.file.id.value}});
   StepStats& stats = stats_[lent->step];
   ++(failure ? stats.failed : stats.finished);
+  workers_.count(worker_key(lent->report.worker, lent->step),
+                 failure ? WorkerBook::How::Failed : WorkerBook::How::Finished);
   processed(shard);
   co_return *ended;
 }
@@ -136,6 +139,7 @@ net::Task<Result<>> Pipeline::Core::fail_attempt(LentPtr lent, tree::Failure why
   const std::vector<tree::FileId> files = files_of(lent);
   end(lent);
   ++stats_[lent->step].failed;
+  workers_.count(worker_key(lent->report.worker, lent->step), WorkerBook::How::Failed);
   if (files.size() > 1) {
     // Which of them it was is found out one by one.
     for (const tree::FileId file : files) shard->singly.insert(file);
@@ -231,6 +235,7 @@ net::Task<Result<>> Pipeline::Core::set_types(LentPtr lent, DetectedTypes types)
   }
   while (*left > 0) co_await settled->wait();
   ++stats_[StepId::Detect].finished;
+  workers_.count(worker_key(lent->report.worker, StepId::Detect), WorkerBook::How::Finished);
   if (*failed && (*failed)->kind() == Errc::Stale) lose(shard, **failed);
   if (!untold.empty()) put_back(shard, StepId::Detect, {untold.begin(), untold.end()});
   if (*failed) co_return **failed;

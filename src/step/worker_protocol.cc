@@ -334,7 +334,7 @@ net::Task<Result<>> serve_task(Pipeline& pipeline, net::Exchange& exchange, Task
 }
 
 net::Task<Result<>> send_blob(const PipelineParts& parts, net::Exchange& exchange, blob::BlobId id,
-                              std::string content_type) {
+                              BlobHead head) {
   auto load = [id](store::Tx& tx) { return blob::load_blob(tx, id, blob::Data::With); };
   CO_TRY_ASSIGN(const blob::Blob blob,
                 co_await queue::read(parts.loop, parts.readers, std::move(load)));
@@ -344,7 +344,8 @@ net::Task<Result<>> send_blob(const PipelineParts& parts, net::Exchange& exchang
                 co_await queue::offload(parts.loop, parts.pool, std::move(open)));
   net::Content content;
   content.size = static_cast<std::uint64_t>(blob.bytes);
-  content.content_type = std::move(content_type);
+  content.content_type = std::move(head.content_type);
+  content.headers = std::move(head.headers);
   content.etag = fmt::format("\"{}\"", blob::hex_of(blob.sha256));
   const bool whole = exchange.request().headers.find("Range") == nullptr;
   BlobContent source(parts, std::move(reader), blob, whole);
@@ -360,7 +361,8 @@ net::Task<Result<>> serve_input(Pipeline& pipeline, net::Exchange& exchange, Tas
   }
   const std::optional<blob::BlobId> id = input_of(*lent, address.name);
   if (!id) co_return co_await exchange.respond(gone());
-  co_return co_await send_blob(pipeline.parts(), exchange, *id, "application/octet-stream");
+  BlobHead plain;
+  co_return co_await send_blob(pipeline.parts(), exchange, *id, std::move(plain));
 }
 
 net::Task<Result<>> serve_fragments(Pipeline& pipeline, net::Exchange& exchange,

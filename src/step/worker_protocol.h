@@ -36,7 +36,11 @@ net::Task<Result<>> serve_fragment(Pipeline& pipeline, net::Exchange& exchange,
                                    TaskAddress address);
 
 // Bytes of a blob for whoever asks, with ranges; the whole is verified as it goes.
+struct BlobHead {
+  std::string content_type = "application/octet-stream";
+  net::Headers headers;  // more of them
+};
 net::Task<Result<>> send_blob(const PipelineParts& parts, net::Exchange& exchange, blob::BlobId id,
-                              std::string content_type);
+                              BlobHead head);
 
 }  // namespace quern::step

@@ -10,6 +10,7 @@
 #include "model/position.h"
 #include "tree/check_row.h"
 #include "tree/insert.h"
+#include "tree/step_sums.h"
 
 namespace quern::tree {
 namespace {
@@ -52,6 +53,7 @@ bool is_near(double a, double b, double scale) {
 struct JobView {
   Job job;
   std::map<ShardId, ShardInfo> shards;
+  std::map<ShardId, StepSums> steps;
 };
 
 Result<JobView> load_view(Tx& tx, JobId id) {
@@ -60,6 +62,7 @@ Result<JobView> load_view(Tx& tx, JobId id) {
   TRY_ASSIGN(const std::vector<ShardId> ids, list_shards(tx, id));
   TRY_ASSIGN(const std::vector<ShardInfo> shards, load_flags(tx, ids));
   for (const ShardInfo& shard : shards) view.shards[shard.id] = shard;
+  TRY_ASSIGN(view.steps, load_shard_steps(tx, id));
   return view;
 }
 
@@ -74,18 +77,34 @@ bool is_unchanged(const JobView& before, const JobView& after) {
     const auto found = after.shards.find(id);
     if (found == after.shards.end() || !is_same(shard.sums, found->second.sums)) return false;
   }
-  return before.job.state == after.job.state;
+  return before.job.state == after.job.state && before.steps == after.steps;
 }
 
 // What the files of a shard add up to.
 struct Counted {
   Sums sums;
   std::int64_t descendants_noted = 0;  // by the roots
+  StepSums steps;
 };
+
+void count_steps(const CheckedRow& row, StepSums& steps) {
+  const std::string detect(model::to_string(model::StepId::Detect));
+  if (row.was_detected) steps[detect] += {.entered = 1, .ended = 1};
+  if (row.was_detected && !row.step && row.has_error) ++steps[detect].failed;
+  if (!row.step || !row.waited || row.state < stored(FileState::Written)) return;
+  StepSum& step = steps[*row.step];
+  ++step.entered;
+  if (row.state < stored(FileState::Processed)) return;
+  ++step.ended;
+  if (row.has_error) ++step.failed;
+  step.wall_ms += row.wall_ms;
+  step.cpu_ms += row.cpu_ms;
+}
 
 void count(const CheckedRow& row, std::map<ShardId, Counted>& counted) {
   Counted& shard = counted[row.shard];
   ++shard.sums.files;
+  count_steps(row, shard.steps);
   if (row.is_root) {
     ++shard.sums.roots;
     shard.sums.weight += row.width;
@@ -130,6 +149,26 @@ void judge_shard(const ShardInfo& shard, const Counted& counted, Findings& findi
   }
 }
 
+void judge_steps(const ShardInfo& shard, const StepSums& noted, const StepSums& there,
+                 Findings& findings) {
+  StepSums all = noted;
+  all.insert(there.begin(), there.end());
+  for (const auto& [step, either] : all) {
+    const auto of = [&step](const StepSums& sums) {
+      const auto found = sums.find(step);
+      return found == sums.end() ? StepSum{} : found->second;
+    };
+    const StepSum a = of(noted);
+    const StepSum b = of(there);
+    if (a == b) continue;
+    findings.add(
+        fmt::format("job {}, shard {}: of step {} {} entered, {} ended, {} failed, {} and"
+                    " {} ms are noted; there are {}, {}, {}, {} and {}",
+                    shard.job, shard.number, step, a.entered, a.ended, a.failed, a.wall_ms,
+                    a.cpu_ms, b.entered, b.ended, b.failed, b.wall_ms, b.cpu_ms));
+  }
+}
+
 void judge_job(const JobView& view, Findings& findings) {
   const Job& job = view.job;
   const auto say = [&](const std::string& what) {
@@ -151,7 +190,11 @@ void judge_sums(const JobView& view, const std::map<ShardId, Counted>& counted,
   judge_job(view, findings);
   for (const auto& [id, shard] : view.shards) {
     const auto found = counted.find(id);
-    judge_shard(shard, found == counted.end() ? Counted{} : found->second, findings);
+    const Counted there = found == counted.end() ? Counted{} : found->second;
+    judge_shard(shard, there, findings);
+    const auto noted = view.steps.find(id);
+    judge_steps(shard, noted == view.steps.end() ? StepSums{} : noted->second, there.steps,
+                findings);
   }
   for (const auto& [id, sums] : counted) {
     if (view.shards.contains(id)) continue;

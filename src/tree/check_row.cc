@@ -23,7 +23,9 @@ using model::FileClass;
 
 // What became of it, against what it is.
 std::string_view wrong_class(const CheckedRow& row) {
-  const bool is_pdf = row.content_type == model::kPdfType;
+  // A web page is a document by its text.
+  const bool is_page = !row.is_root && row.step == model::to_string(model::StepId::Page);
+  const bool is_pdf = is_page || row.content_type == model::kPdfType;
   switch (static_cast<FileClass>(*row.became - 1)) {
     case FileClass::Document:
       if (row.n_children > 0) return "it is a document with children";
@@ -118,6 +120,10 @@ CheckedRow checked_row(const store::Row& row) {
   read.thumbnail_has_type = row.get<bool>(25);
   read.text_is_there = row.get<bool>(26);
   read.text_blob_is_lost = row.get<bool>(27);
+  read.was_detected = row.get<bool>(28);
+  read.wall_ms = row.get<std::int64_t>(29);
+  read.cpu_ms = row.get<std::int64_t>(30);
+  read.waited = row.get<bool>(31);
   return read;
 }
 

@@ -51,6 +51,10 @@ struct CheckedRow {
   bool thumbnail_has_type = false;
   bool text_is_there = false;
   bool text_blob_is_lost = false;
+  bool was_detected = false;
+  bool waited = false;  // for its step
+  std::int64_t wall_ms = 0;
+  std::int64_t cpu_ms = 0;
 };
 
 #define QUERN_CHECKED_COLUMNS                                                                   \
@@ -59,7 +63,8 @@ struct CheckedRow {
   " f.progress_end - f.progress_begin, f.progress_given, f.error_kind IS NOT NULL, f.attempts," \
   " f.lent, f.superseded, f.tree_files, f.bytes, f.has_text, f.content_type, f.metadata,"       \
   " f.options, f.blob IS NOT NULL, b.bytes, f.thumbnail IS NOT NULL, i.id IS NOT NULL,"         \
-  " f.thumbnail_type IS NOT NULL, t.file IS NOT NULL, t.blob IS NOT NULL AND l.id IS NULL"
+  " f.thumbnail_type IS NOT NULL, t.file IS NOT NULL, t.blob IS NOT NULL AND l.id IS NULL,"     \
+  " f.detected_type IS NOT NULL, coalesce(f.wall_ms, 0), coalesce(f.cpu_ms, 0), f.waited"
 #define QUERN_CHECKED_TABLES                                                             \
   " FROM file AS f LEFT JOIN blob AS b ON b.id = f.blob"                                 \
   " LEFT JOIN blob AS i ON i.id = f.thumbnail LEFT JOIN file_text AS t ON t.file = f.id" \

@@ -163,6 +163,7 @@ class Batch {
     ShardDelta& shard = shards_[op.parent.shard];
     ++shard.files;
     if (state_of(op.file) == FileState::Processed) shard.progress += width;
+    count_new(shard.steps, op.file);
   }
 
   Result<> settle_twins() {

@@ -29,6 +29,9 @@ struct Text {
   std::string sha256;             // raw
   bool cut = false;
   PageEnds page_ends;  // of a text of several pages, perhaps
+  // Of a web page: so many bytes are its own, what follows is navigation and the like.
+  std::optional<std::int64_t> main_bytes;
+  std::string headings;  // a JSON list; empty: nobody said
 };
 
 struct Thumbnail {

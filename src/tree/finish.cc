@@ -15,7 +15,9 @@ using store::Rows;
 using store::Sql;
 using store::Tx;
 
-#define QUERN_FINISHED " RETURNING id, partition, progress_end - progress_begin - progress_given"
+#define QUERN_FINISHED                                                              \
+  " RETURNING id, partition, progress_end - progress_begin - progress_given, step," \
+  " error_kind IS NOT NULL, coalesce(wall_ms, 0), coalesce(cpu_ms, 0)"
 constexpr Sql kFinish{
     "UPDATE file SET state = 3, processed_us = $2, processing_error = $3, error_kind = $4,"
     " step_version = $5, worker = $6, note = $7, wall_ms = $8, cpu_ms = $9, peak_kib = $10,"
@@ -27,7 +29,8 @@ constexpr Sql kFinish{
     " $7::text[], $8::bigint[], $9::bigint[], $10::bigint[])"
     " AS w (id, now_us, error, kind, version, worker, note, wall, cpu, peak)"
     " WHERE f.id = w.id AND f.state = 2"
-    " RETURNING f.id, f.partition, f.progress_end - f.progress_begin - f.progress_given"};
+    " RETURNING f.id, f.partition, f.progress_end - f.progress_begin - f.progress_given, f.step,"
+    " f.error_kind IS NOT NULL, coalesce(f.wall_ms, 0), coalesce(f.cpu_ms, 0)"};
 constexpr Sql kCount{
     "UPDATE file SET attempts = attempts + $2, interruptions = interruptions + $3, lent = 0,"
     " note = $4, worker = $5 WHERE id = $1 AND state = 2 RETURNING id, attempts, interruptions",
@@ -39,10 +42,11 @@ constexpr Sql kCount{
 constexpr Sql kSetType{
     "UPDATE file SET detected_type = $2, step = nullif($3, '') WHERE id = $1 AND state = 2 AND "
     "step = 'Detect'"
-    " RETURNING id",
+    " RETURNING id, partition, step",
     "UPDATE file AS f SET detected_type = w.type, step = nullif(w.step, '')"
     " FROM unnest($1::bigint[], $2::text[], $3::text[]) AS w (id, type, step)"
-    " WHERE f.id = w.id AND f.state = 2 AND f.step = 'Detect' RETURNING f.id"};
+    " WHERE f.id = w.id AND f.state = 2 AND f.step = 'Detect' RETURNING f.id, f.partition,"
+    " f.step"};
 constexpr Sql kEndWaiting{
     "UPDATE file SET state = 3, processed_us = $2, processing_error = $3, error_kind = $4, lent = 0"
     " WHERE id IN (SELECT id FROM file WHERE partition = $1 AND state = 2 AND +state < 4"
@@ -63,10 +67,39 @@ constexpr Sql kEndCreated{
     " error_kind = $4 WHERE id IN (SELECT id FROM file WHERE partition = $1 AND state = 1"
     " AND +state < 4 LIMIT $5)" QUERN_FINISHED};
 
-// What a file that ends adds to its shard: all of its slice that no child got.
-Result<> add_progress(Tx& tx, const Rows& finished) {
-  std::map<ShardId, ShardDelta> deltas;
-  for (const Row row : finished) deltas[row.get<ShardId>(1)].progress += row.get<double>(2);
+constexpr Sql kLinks{
+    "INSERT INTO file_links (file, links) VALUES ($1, $2)",
+    "INSERT INTO file_links (file, links) SELECT * FROM unnest($1::bigint[], $2::text[])"};
+
+using ShardDeltas = std::map<ShardId, ShardDelta>;
+
+// What a file that ends adds to its shard: all of its slice that no child got, and to its step.
+void count_finished(const Rows& finished, ShardDeltas& deltas) {
+  for (const Row row : finished) {
+    ShardDelta& shard = deltas[row.get<ShardId>(1)];
+    shard.progress += row.get<double>(2);
+    if (row.is_null(3)) continue;
+    StepSum& step = shard.steps[row.get<std::string>(3)];
+    ++step.ended;
+    if (row.get<bool>(4)) ++step.failed;
+    step.wall_ms += row.get<std::int64_t>(5);
+    step.cpu_ms += row.get<std::int64_t>(6);
+  }
+}
+
+Result<> add_finished(Tx& tx, const Rows& finished) {
+  ShardDeltas deltas;
+  count_finished(finished, deltas);
+  return add_to_shards(tx, deltas);
+}
+
+// Uploads that end before they are whole: they enter their step only to fail there.
+Result<> add_created(Tx& tx, const Rows& finished) {
+  ShardDeltas deltas;
+  count_finished(finished, deltas);
+  for (auto& [id, delta] : deltas) {
+    for (auto& [name, step] : delta.steps) step.entered += step.ended;
+  }
   return add_to_shards(tx, deltas);
 }
 
@@ -106,7 +139,8 @@ Ending ending_of(FileId file, const std::optional<Failure>& failure, const StepR
 }
 
 // Those that were still written.
-Result<std::set<FileId>> end_files(Tx& tx, const std::vector<Ending>& endings) {
+Result<std::set<FileId>> end_files(Tx& tx, const std::vector<Ending>& endings,
+                                   ShardDeltas deltas = {}) {
   TRY_ASSIGN(const std::int64_t now_us, tx.now_us());
   Bulk bulk;
   for (const Ending& e : endings) {
@@ -114,7 +148,8 @@ Result<std::set<FileId>> end_files(Tx& tx, const std::vector<Ending>& endings) {
              e.report->cpu_ms, e.report->peak_kib);
   }
   TRY_ASSIGN(const Rows rows, tx.bulk(kFinish, bulk));
-  TRY(add_progress(tx, rows));
+  count_finished(rows, deltas);
+  TRY(add_to_shards(tx, deltas));
   std::set<FileId> ended;
   for (const Row row : rows) ended.insert(row.get<FileId>(0));
   return ended;
@@ -125,7 +160,7 @@ Result<std::int64_t> end_waiting(Tx& tx, ShardId shard, const std::string& step,
   TRY_ASSIGN(const std::int64_t now_us, tx.now_us());
   TRY_ASSIGN(const Rows rows, tx.query(kEndWaiting, shard, now_us, why.message,
                                        model::to_string(why.kind), step, kCanceledAtOnce));
-  TRY(add_progress(tx, rows));
+  TRY(add_finished(tx, rows));
   crash_point("tree.waiting.ended");
   return static_cast<std::int64_t>(rows.size());
 }
@@ -178,6 +213,22 @@ Result<std::vector<Result<CountEnd::Reply>>> count_and_end(Tx& tx,
   return results;
 }
 
+// They have ended Detect, and enter the steps of their types; where there is none, they failed.
+ShardDeltas count_detected(const Rows& set) {
+  const std::string detect(model::to_string(model::StepId::Detect));
+  ShardDeltas deltas;
+  for (const Row row : set) {
+    StepSums& steps = deltas[row.get<ShardId>(1)].steps;
+    ++steps[detect].ended;
+    if (row.is_null(2)) {
+      ++steps[detect].failed;
+    } else {
+      ++steps[row.get<std::string>(2)].entered;
+    }
+  }
+  return deltas;
+}
+
 Result<std::vector<Result<bool>>> set_types(Tx& tx, std::span<const SetType> batch) {
   Bulk bulk;
   for (const SetType& op : batch) bulk.add(op.file, op.detected_type, op.step);
@@ -192,7 +243,7 @@ Result<std::vector<Result<bool>>> set_types(Tx& tx, std::span<const SetType> bat
     if (was_set && op.failure) endings.push_back(ending_of(op.file, op.failure, no_report));
     results.emplace_back(was_set);
   }
-  TRY(end_files(tx, endings));
+  TRY(end_files(tx, endings, count_detected(rows)));
   return results;
 }
 
@@ -203,6 +254,12 @@ std::vector<Result<bool>> apply(Tx& tx, std::span<const FinishFile> batch) {
   for (const FinishFile& op : batch) endings.push_back(ending_of(op.file, op.failure, op.report));
   const Result<std::set<FileId>> ended = end_files(tx, endings);
   if (!ended.ok()) return store::fail_all<bool>(batch.size(), ended.error());
+  Bulk links;
+  for (const FinishFile& op : batch) {
+    if (!op.links.empty() && ended->contains(op.file)) links.add(op.file, op.links);
+  }
+  const Result<Rows> linked = tx.bulk(kLinks, links);
+  if (!linked.ok()) return store::fail_all<bool>(batch.size(), linked.error());
   crash_point("tree.files.processed");
   std::vector<Result<bool>> results;
   for (const FinishFile& op : batch) results.emplace_back(ended->contains(op.file));
@@ -229,7 +286,7 @@ Result<std::int64_t> cancel_waiting(Tx& tx, ShardId shard) {
   TRY_ASSIGN(const Rows uploads,
              tx.query(kEndCreated, shard, now_us, canceled.message, model::to_string(canceled.kind),
                       kCanceledAtOnce - ended));
-  TRY(add_progress(tx, uploads));
+  TRY(add_created(tx, uploads));
   return ended + static_cast<std::int64_t>(uploads.size());
 }
 

@@ -38,6 +38,7 @@ struct FinishFile {
   FileId file;
   std::optional<Failure> failure;  // none: done
   StepReport report;
+  std::string links;  // of a web page, as its step found them: JSON; empty: none
 
   using Reply = bool;  // whether it was this that ended it
   store::Fence fence() const { return {shard.value, token}; }

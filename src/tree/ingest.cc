@@ -15,11 +15,13 @@ using store::Rows;
 using store::Sql;
 using store::Tx;
 
-// A document is a leaf with a PDF and a text. One child that replaced its parent is not a
-// container's only member: that depends on the step.
+// A document is a leaf with a PDF and a text; what the step Page made of a web page is one by its
+// text. One child that replaced its parent is not a container's only member: that depends on the
+// step.
 #define QUERN_CLASS                                                                        \
   "CASE WHEN error_kind IS NOT NULL THEN 5"                                                \
-  " WHEN n_children = 0 AND has_text AND content_type = 'application/pdf' THEN 1"          \
+  " WHEN n_children = 0 AND has_text AND (content_type = 'application/pdf'"                \
+  " OR (step = 'Page' AND parent IS NOT NULL)) THEN 1"                                     \
   " WHEN n_children = 0 THEN 4"                                                            \
   " WHEN n_children = 1 AND step NOT IN ('Archive', 'Email', 'Mbox', 'Msg', 'Pst') THEN 3" \
   " ELSE 2 END"

@@ -15,29 +15,29 @@ constexpr Sql kInsert{
     "INSERT INTO file (collection, job, partition, root, parent, index_in_parent, depth, position,"
     " filename, content_type, metadata, options, blob, bytes, thumbnail, thumbnail_type, has_text,"
     " page, pages, state, created_us, written_us, processed_us, step, progress_begin,"
-    " progress_end, processing_error, error_kind, n_children, n_ingested_children, progress_given,"
-    " attempts, interruptions, lent, conflicts, superseded, tree_files, tree_bytes)"
+    " progress_end, processing_error, error_kind, waited, n_children, n_ingested_children,"
+    " progress_given, attempts, interruptions, lent, conflicts, superseded, tree_files, tree_bytes)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,"
-    " $20, $21, $22, $23, $24, $25, $26, $27, $28, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)"
+    " $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)"
     " RETURNING id, job, parent, index_in_parent",
     "INSERT INTO file (collection, job, partition, root, parent, index_in_parent, depth, position,"
     " filename, content_type, metadata, options, blob, bytes, thumbnail, thumbnail_type, has_text,"
     " page, pages, state, created_us, written_us, processed_us, step, progress_begin,"
-    " progress_end, processing_error, error_kind, n_children, n_ingested_children, progress_given,"
-    " attempts, interruptions, lent, conflicts, superseded, tree_files, tree_bytes)"
+    " progress_end, processing_error, error_kind, waited, n_children, n_ingested_children,"
+    " progress_given, attempts, interruptions, lent, conflicts, superseded, tree_files, tree_bytes)"
     " SELECT w.*, 0, 0, 0, 0, 0, FALSE, 0, FALSE, 0, 0 FROM unnest($1::bigint[], $2::bigint[],"
     " $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[],"
     " $9::text[], $10::text[], $11::text[], $12::text[], $13::bigint[], $14::bigint[],"
     " $15::bigint[], $16::text[], $17::boolean[], $18::bigint[], $19::bigint[], $20::bigint[],"
     " $21::bigint[], $22::bigint[], $23::bigint[], $24::text[], $25::double precision[],"
-    " $26::double precision[], $27::text[], $28::text[]) AS w"
+    " $26::double precision[], $27::text[], $28::text[], $29::boolean[]) AS w"
     " RETURNING id, job, parent, index_in_parent"};
 constexpr Sql kInsertText{
-    "INSERT INTO file_text (file, text, blob, sha256, cut, page_ends)"
-    " VALUES ($1, $2, $3, $4, $5, $6)",
-    "INSERT INTO file_text (file, text, blob, sha256, cut, page_ends)"
+    "INSERT INTO file_text (file, text, blob, sha256, cut, page_ends, main_bytes, headings)"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+    "INSERT INTO file_text (file, text, blob, sha256, cut, page_ends, main_bytes, headings)"
     " SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bytea[], $5::boolean[],"
-    " $6::text[])"};
+    " $6::text[], $7::bigint[], $8::text[])"};
 constexpr Sql kAddToShard{
     "UPDATE shard SET roots = roots + $2, files = files + $3, bytes_in = bytes_in + $4,"
     " weight = weight + $5, progress = progress + $6 WHERE partition = $1",
@@ -119,16 +119,20 @@ Derived derive(const NewFile& file, const RowBlobs& blobs, const std::vector<blo
 Result<> insert_texts(Tx& tx, const std::vector<FileRow>& rows, const std::vector<AddedFile>& added,
                       const std::vector<RowBlobs>& blobs, const std::vector<blob::Stored>& kept) {
   Bulk texts;
-  std::deque<std::optional<std::string>> page_ends;  // which `texts` refers to
+  std::deque<std::optional<std::string>> kept_texts;  // which `texts` refers to
+  const auto or_null = [&kept_texts](std::string text) -> const std::optional<std::string>& {
+    kept_texts.emplace_back();
+    if (!text.empty()) kept_texts.back() = std::move(text);
+    return kept_texts.back();
+  };
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].file->text) continue;
     const Text& text = *rows[i].file->text;
     store::Param inline_text(text.text);
     inline_text.null = text.blob.has_value();
-    page_ends.emplace_back();
-    if (!text.page_ends.empty()) page_ends.back() = to_json(text.page_ends);
+    const auto& page_ends = or_null(text.page_ends.empty() ? "" : to_json(text.page_ends));
     texts.add(added[i].id, inline_text, id_of(blobs[i].text, kept), bytes_of(text.sha256), text.cut,
-              page_ends.back());
+              page_ends, text.main_bytes, or_null(text.headings));
   }
   TRY(tx.bulk(kInsertText, texts));
   return {};
@@ -169,7 +173,8 @@ Result<std::vector<AddedFile>> insert_files(Tx& tx, const std::vector<FileRow>& 
              row.position, file.filename, file.content_type, file.metadata, file.options, d.blob,
              file.bytes, d.thumbnail, d.thumbnail_type, file.text.has_value(),
              file.page.value_or(0), file.pages, stored(state_of(file)), now_us, d.written_us,
-             d.processed_us, d.step, row.progress_begin, row.progress_end, d.error, d.error_kind);
+             d.processed_us, d.step, row.progress_begin, row.progress_end, d.error, d.error_kind,
+             state_of(file) < FileState::Processed);
   }
   TRY_ASSIGN(const Rows made, tx.bulk(kInsert, bulk));
   std::map<Slot, FileId> ids;
@@ -189,13 +194,20 @@ Result<std::vector<AddedFile>> insert_files(Tx& tx, const std::vector<FileRow>& 
   return added;
 }
 
+void count_new(StepSums& steps, const NewFile& file) {
+  if (file.step.empty() || state_of(file) != FileState::Written) return;
+  ++steps[file.step].entered;
+}
+
 Result<> add_to_shards(Tx& tx, const std::map<ShardId, ShardDelta>& deltas) {
   Bulk bulk;
+  std::map<ShardId, StepSums> steps;
   for (const auto& [id, delta] : deltas) {
     bulk.add(id, delta.roots, delta.files, delta.bytes_in, delta.weight, delta.progress);
+    if (!delta.steps.empty()) steps[id] = delta.steps;
   }
   TRY(tx.bulk(kAddToShard, bulk));
-  return {};
+  return add_to_steps(tx, steps);
 }
 
 }  // namespace quern::tree

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tree/child.h"
+#include "tree/step_sums.h"
 
 namespace quern::tree {
 
@@ -43,7 +44,11 @@ struct ShardDelta {
   std::int64_t bytes_in = 0;
   double weight = 0;
   double progress = 0;
+  StepSums steps;
 };
+// A new file waits for its step, unless it came whole or as an error: then that is who made it.
+void count_new(StepSums& steps, const NewFile& file);
+// The shards' own rows first: who holds one may change those of its steps.
 Result<> add_to_shards(store::Tx& tx, const std::map<ShardId, ShardDelta>& deltas);
 
 }  // namespace quern::tree

@@ -7,6 +7,7 @@
 #include "base/crash.h"
 #include "blob/row.h"
 #include "tree/change.h"
+#include "tree/step_sums.h"
 
 namespace quern::tree {
 namespace {
@@ -34,6 +35,8 @@ constexpr Sql kRemoveFiles{
     "DELETE FROM file WHERE id = ANY ($1::bigint[]) RETURNING blob, thumbnail"};
 constexpr Sql kRemoveTexts{"DELETE FROM file_text WHERE file = $1 RETURNING blob",
                            "DELETE FROM file_text WHERE file = ANY ($1::bigint[]) RETURNING blob"};
+constexpr Sql kRemoveLinks{"DELETE FROM file_links WHERE file = $1",
+                           "DELETE FROM file_links WHERE file = ANY ($1::bigint[])"};
 constexpr Sql kRemoveShards{"DELETE FROM shard WHERE job = $1"};
 constexpr Sql kRemoveJob{"DELETE FROM job WHERE id = $1 RETURNING collection"};
 // A job that is being made meanwhile holds its collection, and is seen once the lock is ours.
@@ -55,6 +58,7 @@ Result<> remove_files(Tx& tx, const Rows& files) {
   Bulk ids;
   for (const Row row : files) ids.add(row.get<FileId>(0));
   std::vector<blob::BlobId> blobs;
+  TRY(tx.bulk(kRemoveLinks, ids));
   TRY_ASSIGN(const Rows texts, tx.bulk(kRemoveTexts, ids));
   add_blobs(texts, 1, blobs);
   TRY_ASSIGN(const Rows removed, tx.bulk(kRemoveFiles, ids));
@@ -105,6 +109,7 @@ Result<bool> remove_some(Tx& tx, JobId id) {
     TRY(remove_files(tx, files));
     return false;
   }
+  TRY(remove_steps(tx, id));
   TRY(tx.exec(kRemoveShards, id));
   TRY_ASSIGN(const auto collection, tx.find_value<CollectionId>(kRemoveJob, id));
   if (!collection) return true;  // somebody else was faster

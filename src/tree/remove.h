@@ -21,17 +21,21 @@ namespace quern::tree {
 
 inline constexpr std::int64_t kRemovedAtOnce = 500;
 
-// For blob::sweep: blobs that no file, thumbnail, text or segment of a pack refers to.
+// For blob::sweep: blobs that no file, thumbnail, text, segment of a pack or file of a dataset
+// refers to.
 inline constexpr store::Sql kDeleteUnreferenced{
     "DELETE FROM blob WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM file WHERE blob = $1)"
     " AND NOT EXISTS (SELECT 1 FROM file WHERE thumbnail = $1)"
     " AND NOT EXISTS (SELECT 1 FROM file_text WHERE blob = $1)"
-    " AND NOT EXISTS (SELECT 1 FROM segment WHERE blob = $1) RETURNING id, place",
+    " AND NOT EXISTS (SELECT 1 FROM segment WHERE blob = $1)"
+    " AND NOT EXISTS (SELECT 1 FROM fileset_file WHERE blob = $1) RETURNING id, place",
     "DELETE FROM blob AS b WHERE b.id = ANY ($1::bigint[])"
     " AND NOT EXISTS (SELECT 1 FROM file AS f WHERE f.blob = b.id)"
     " AND NOT EXISTS (SELECT 1 FROM file AS f WHERE f.thumbnail = b.id)"
     " AND NOT EXISTS (SELECT 1 FROM file_text AS t WHERE t.blob = b.id)"
-    " AND NOT EXISTS (SELECT 1 FROM segment AS s WHERE s.blob = b.id) RETURNING b.id, b.place"};
+    " AND NOT EXISTS (SELECT 1 FROM segment AS s WHERE s.blob = b.id)"
+    " AND NOT EXISTS (SELECT 1 FROM fileset_file AS d WHERE d.blob = b.id)"
+    " RETURNING b.id, b.place"};
 
 // Missing where there is no such job. Again: changes nothing.
 Result<> mark_deleting(store::Tx& tx, JobId id);
@@ -42,5 +46,10 @@ Result<std::vector<JobId>> mark_collection(store::Tx& tx, const std::string& nam
 Result<std::vector<JobId>> list_deleting(store::Tx& tx, std::size_t limit);
 // Up to kRemovedAtOnce files; where none is left, the shards and the job. Whether it is gone.
 Result<bool> remove_some(store::Tx& tx, JobId id);
+
+// One root goes with all that became of it: a web page has a newer version, or none any more. Its
+// documents are noted as gone, and no sum counts it. Up to kRemovedAtOnce files; whether it is
+// gone, also where it was before. Conflict where it is not ingested. Behind the lock of its shard.
+Result<bool> remove_root(store::Tx& tx, FileId root);
 
 }  // namespace quern::tree

@@ -121,6 +121,7 @@ class Batch {
     shard.bytes_in += op.file.bytes;
     shard.weight += root_weight(op.file.bytes);
     if (state_of(op.file) == FileState::Processed) shard.progress += root_weight(op.file.bytes);
+    count_new(shard.steps, op.file);
   }
 
   Tx& tx_;
@@ -172,6 +173,7 @@ Result<AddedFile> write_root(Tx& tx, const WriteRoot& root) {
   crash_point("tree.root.written");
   ShardDelta delta{.bytes_in = root.blob.bytes - rows[0].get<std::int64_t>(1),
                    .weight = weight - rows[0].get<double>(2)};
+  if (!root.step.empty()) delta.steps[root.step].entered = 1;
   TRY(add_to_shards(tx, {{root.shard, delta}}));
   return done;
 }

@@ -72,10 +72,13 @@ void warm_charsets() {
   static std::vector<iconv_t> kept;
   if (!kept.empty()) return;
   for (const char* charset :
-       {"WINDOWS-1252", "WINDOWS-1251", "WINDOWS-1250", "ISO-8859-1", "ISO-8859-2",
-        "ISO-8859-15",  "IBM437",       "IBM850",       "IBM866",     "KOI8-R",
-        "SHIFT_JIS",    "EUC-JP",       "ISO-2022-JP",  "GB18030",    "BIG5",
-        "EUC-KR",       "UTF-16LE",     "UTF-16BE",     "UTF-32LE",   "MACINTOSH"}) {
+       {"WINDOWS-1252", "WINDOWS-1251", "WINDOWS-1250", "ISO-8859-1",   "ISO-8859-2",
+        "ISO-8859-15",  "IBM437",       "IBM850",       "IBM866",       "KOI8-R",
+        "SHIFT_JIS",    "EUC-JP",       "ISO-2022-JP",  "GB18030",      "BIG5",
+        "EUC-KR",       "CP932",        "CP949",        "CP874",        "BIG5-HKSCS",
+        "WINDOWS-1253", "WINDOWS-1254", "WINDOWS-1255", "WINDOWS-1256", "WINDOWS-1257",
+        "WINDOWS-1258", "ISO-8859-5",   "ISO-8859-7",   "ISO-8859-8",   "KOI8-U",
+        "UTF-16LE",     "UTF-16BE",     "UTF-32LE",     "MACINTOSH"}) {
     kept.push_back(::iconv_open("UTF-8", charset));
   }
 }

@@ -33,24 +33,69 @@ std::string value_behind(std::string_view text, std::string_view key) {
   return std::string(text.substr(at, end - at));
 }
 
-// Pages name these and mean others, as every browser knows.
-std::string meant(const std::string& charset) {
-  if (charset == "iso-8859-1" || charset == "latin1" || charset == "us-ascii") {
-    return "WINDOWS-1252";
-  }
-  if (charset == "gb2312" || charset == "gbk") return "GB18030";
-  if (charset == "iso-8859-9") return "WINDOWS-1254";
-  if (charset == "x-sjis" || charset == "shift_jis") return "CP932";
-  if (charset == "ks_c_5601-1987" || charset == "euc-kr") return "CP949";
-  return charset;
-}
-
 bool has_mark(std::string_view bytes) {
   return bytes.starts_with("\xEF\xBB\xBF") || bytes.starts_with("\xFF\xFE") ||
          bytes.starts_with("\xFE\xFF");
 }
 
+struct Meant {
+  std::string_view label;
+  const char* charset;
+};
+// Pages name these and mean others, as every browser knows.
+constexpr Meant kMeant[] = {
+    {"iso-8859-1", "WINDOWS-1252"},
+    {"iso8859-1", "WINDOWS-1252"},
+    {"iso_8859-1", "WINDOWS-1252"},
+    {"latin1", "WINDOWS-1252"},
+    {"latin-1", "WINDOWS-1252"},
+    {"l1", "WINDOWS-1252"},
+    {"us-ascii", "WINDOWS-1252"},
+    {"ascii", "WINDOWS-1252"},
+    {"x-cp1252", "WINDOWS-1252"},
+    {"ansi", "WINDOWS-1252"},
+    {"iso-8859-9", "WINDOWS-1254"},
+    {"latin5", "WINDOWS-1254"},
+    {"iso-8859-11", "CP874"},
+    {"tis-620", "CP874"},
+    {"windows-874", "CP874"},
+    {"gb2312", "GB18030"},
+    {"gbk", "GB18030"},
+    {"x-gbk", "GB18030"},
+    {"gb_2312-80", "GB18030"},
+    {"x-sjis", "CP932"},
+    {"shift_jis", "CP932"},
+    {"shift-jis", "CP932"},
+    {"sjis", "CP932"},
+    {"windows-31j", "CP932"},
+    {"ms_kanji", "CP932"},
+    {"ks_c_5601-1987", "CP949"},
+    {"euc-kr", "CP949"},
+    {"ksc5601", "CP949"},
+    {"windows-949", "CP949"},
+    {"x-euc-jp", "EUC-JP"},
+    {"big5-hkscs", "BIG5-HKSCS"},
+    {"x-x-big5", "BIG5"},
+    {"x-cp1251", "WINDOWS-1251"},
+    {"x-cp1250", "WINDOWS-1250"},
+    {"koi", "KOI8-R"},
+    {"koi8", "KOI8-R"},
+    {"x-mac-roman", "MACINTOSH"},
+    {"utf8", "UTF-8"},
+    {"unicode-1-1-utf-8", "UTF-8"},
+    {"utf-16", "UTF-16LE"},
+    {"unicode", "UTF-16LE"},
+    {"x-user-defined", "WINDOWS-1252"},
+};
+
 }  // namespace
+
+std::string charset_meant(std::string_view label) {
+  for (const Meant& meant : kMeant) {
+    if (meant.label == label) return meant.charset;
+  }
+  return std::string(label);
+}
 
 std::string charset_told(std::string_view html) {
   const std::string head = lower(html.substr(0, kCharsetBytes));
@@ -65,7 +110,7 @@ std::string decode_html(std::string_view bytes, std::string_view told,
   if (!plain && !has_mark(bytes) && !looks_like_utf16(bytes)) {
     const std::string charset = told.empty() ? charset_told(bytes) : lower(told);
     const bool is_utf = charset.starts_with("utf");
-    if (const auto text = is_utf ? std::nullopt : to_utf8(bytes, meant(charset))) {
+    if (const auto text = is_utf ? std::nullopt : to_utf8(bytes, charset_meant(charset))) {
       return decode_text(*text, characters_max).text;
     }
   }

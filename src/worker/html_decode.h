@@ -19,4 +19,7 @@ std::string decode_html(std::string_view bytes, std::string_view told,
 // encoding="x"?>. "" where it says nothing.
 std::string charset_told(std::string_view html);
 
+// The charset that a page means by a label in lower case, as iconv knows it.
+std::string charset_meant(std::string_view label);
+
 }  // namespace quern::worker

@@ -7,8 +7,8 @@ constexpr quern::worker::StepPlace kPlaces[] = {
     {"Archive", "quern-box-files"}, {"Audio", "quern-box-sound"}, {"Detect", "quern-box-files"},
     {"Ebook", "quern-box-pages"},   {"Email", "quern-box-mail"},  {"Html", "quern-box-pages"},
     {"Image", "quern-box-images"},  {"Mbox", "quern-box-mail"},   {"Msg", "quern-box-mail"},
-    {"Office", "quern-box-office"}, {"Pdf", "quern-box-pages"},   {"PdfOcr", "quern-box-images"},
-    {"Pst", "quern-box-mail"},      {"Text", "quern-box-pages"},
+    {"Office", "quern-box-office"}, {"Page", "quern-box-pages"},  {"Pdf", "quern-box-pages"},
+    {"PdfOcr", "quern-box-images"}, {"Pst", "quern-box-mail"},    {"Text", "quern-box-pages"},
 };
 
 }  // namespace

@@ -19,14 +19,25 @@ std::string page_ends_json(std::span<const std::size_t> ends) {
   return json.size() <= kPageEndsJsonBytesMax ? json : std::string();
 }
 
+// With their commas; nothing where it is no web page.
+std::string main_text_json(const ChildFields& child) {
+  if (!child.main_bytes) return {};
+  std::string json = fmt::format(R"(,"mainBytes":{},"headings":[)", *child.main_bytes);
+  for (std::size_t i = 0; i < child.headings.size(); ++i) {
+    json += fmt::format(R"({}"{}")", i == 0 ? "" : ",", json_escaped(child.headings[i]));
+  }
+  return json + ']';
+}
+
 }  // namespace
 
 std::string child_json(const StepTask& task, const ChildFields& child) {
   return fmt::format(R"({{"filename":"{}","contentType":"{}","languageCode":"{}","metadata":{},)"
-                     R"("wantOcr":{},"wantSplitByPage":{}{}}})",
+                     R"("wantOcr":{},"wantSplitByPage":{}{}{}}})",
                      json_escaped(child.filename), json_escaped(child.content_type),
                      json_escaped(task.language_code), task.metadata, child.want_ocr,
-                     task.want_split_by_page, page_ends_json(child.page_ends));
+                     task.want_split_by_page, page_ends_json(child.page_ends),
+                     main_text_json(child));
 }
 
 std::string failure_json(const Failure& failure) {

@@ -71,6 +71,9 @@ struct ChildFields {
   bool want_ocr = false;
   // Of a text of several pages: its bytes up to the end of each.
   std::span<const std::size_t> page_ends = {};
+  // Of a web page: bytes of its text that are the main text, and its headings.
+  std::optional<std::size_t> main_bytes = std::nullopt;
+  std::span<const std::string> headings = {};
 };
 // Page ends that would take more than this are left out: all of N.json has 1 MiB.
 inline constexpr std::size_t kPageEndsJsonBytesMax = 256 * 1024;

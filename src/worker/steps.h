@@ -15,6 +15,7 @@ Step image_step();
 Step mbox_step();
 Step msg_step();
 Step office_step();
+Step page_step();
 Step pdf_ocr_step();
 Step pdf_step();
 Step pst_step();

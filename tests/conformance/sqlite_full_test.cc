@@ -7,8 +7,21 @@ namespace {
 
 class SqliteFullTest : public StoreTest {
  protected:
-  // Room for some small notes and not for a large one.
-  void open_small() { ASSERT_NO_FATAL_FAILURE(open({}, {.sqlite_page_count_max = 120})); }
+  // Room for some small notes and not for a large one, whatever our own tables take.
+  void open_small() {
+    static constexpr Sql kPages{"SELECT page_count FROM pragma_page_count"};
+    ASSERT_NO_FATAL_FAILURE(open());
+    std::int64_t pages = 0;
+    {
+      auto session = database_->connect_reader();
+      ASSERT_TRUE(session.ok()) << session.error().message();
+      const Result<Rows> rows = (*session)->run(kPages, {});
+      ASSERT_TRUE(rows.ok()) << rows.error().message();
+      pages = (*rows)[0].get<std::int64_t>(0);
+    }
+    close();
+    ASSERT_NO_FATAL_FAILURE(open({}, {.sqlite_page_count_max = pages + 40}));
+  }
   static std::string large() { return std::string(1'000'000, 'x'); }
   static constexpr Sql kDelete{"DELETE FROM note WHERE key <= $1"};
 };

@@ -168,6 +168,7 @@ std::int64_t TreeTest::rows_of(const std::string& table) {
   static constexpr store::Sql kFiles{"SELECT count(*) FROM file"};
   static constexpr store::Sql kTexts{"SELECT count(*) FROM file_text"};
   static constexpr store::Sql kShards{"SELECT count(*) FROM shard"};
+  static constexpr store::Sql kSteps{"SELECT count(*) FROM shard_step"};
   static constexpr store::Sql kJobs{"SELECT count(*) FROM job"};
   static constexpr store::Sql kCollections{"SELECT count(*) FROM collection"};
   static constexpr store::Sql kSegments{"SELECT count(*) FROM segment"};
@@ -181,6 +182,7 @@ std::int64_t TreeTest::rows_of(const std::string& table) {
                                                        {"pack", &kPacks},
                                                        {"document_change", &kChanges},
                                                        {"shard", &kShards},
+                                                       {"shard_step", &kSteps},
                                                        {"job", &kJobs},
                                                        {"collection", &kCollections}};
   return (*(*session)->run(*of.at(table), {}))[0].get<std::int64_t>(0);

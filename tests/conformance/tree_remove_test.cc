@@ -274,6 +274,8 @@ TEST_P(TreeRemoveTest, TheCheckNamesWhateverIsWrong) {
       {"UPDATE shard SET documents = documents - 1", "0 documents are noted, 1 are there"},
       {"UPDATE shard SET roots_ingested = 0", "0 ingested roots are noted, 1 are there"},
       {"UPDATE shard SET progress = progress / 2", "progress"},
+      {"UPDATE shard_step SET ended = 0", "2 entered, 0 ended, 1 failed"},
+      {"DELETE FROM shard_step", "0 entered, 0 ended, 0 failed"},
       {"UPDATE shard SET weight = weight + 9, progress = progress + 9", "a weight of"},
       {"UPDATE job SET state = 1, finished_us = NULL", "all its shards have ended"},
       {"UPDATE job SET shards = 2", "1 of 2 shards"},

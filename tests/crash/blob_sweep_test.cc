@@ -52,15 +52,11 @@ TEST(BlobSweepTest, EndsLikeTheCalmRunOnSqlite) {
 }
 
 TEST(BlobSweepTest, EndsLikeTheCalmRunOnPostgres) {
-  std::mutex mutex;
+  support::ScratchDatabases databases;
   const SweepReport report = support::kill_sweep(
-      [&mutex](World& world) -> Result<std::string> {
-        std::string database;
-        {
-          const std::scoped_lock lock(mutex);
-          database = support::Postgres::shared().create_database();
-        }
-        return mill(world, database, "right");
+      [&databases](World& world) {
+        return databases.lend(
+            [&](const std::string& database) { return mill(world, database, "right"); });
       },
       {.parallel = 2, .visits_per_point_max = 4});
   expect_clean(report);

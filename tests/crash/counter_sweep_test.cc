@@ -134,15 +134,11 @@ TEST(CounterSweepTest, EndsLikeTheCalmRunOnSqlite) {
 }
 
 TEST(CounterSweepTest, EndsLikeTheCalmRunOnPostgres) {
-  std::mutex mutex;
+  support::ScratchDatabases databases;
   const SweepReport report = support::kill_sweep(
-      [&mutex](World& world) -> Result<std::string> {
-        std::string database;
-        {
-          const std::scoped_lock lock(mutex);
-          database = support::Postgres::shared().create_database();
-        }
-        return tell_a_story(world, "quern", database);
+      [&databases](World& world) {
+        return databases.lend(
+            [&](const std::string& database) { return tell_a_story(world, "quern", database); });
       },
       {.parallel = 2});
   expect_clean(report);

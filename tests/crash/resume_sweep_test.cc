@@ -28,8 +28,6 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr std::chrono::milliseconds kLookAgain{10};
-constexpr char kEmpty[] =
-    "SET client_min_messages = warning; DROP SCHEMA public CASCADE; CREATE SCHEMA public";
 
 using Start = std::function<Result<std::shared_ptr<Program>>(ProgramOptions)>;
 
@@ -184,29 +182,6 @@ Result<std::string> hire(World& world, const std::string& database, const Plan& 
   return story + effects;
 }
 
-// Empty databases for worlds, which run on several threads. They are used again: to make and remove
-// a hundred of them would cost more than to sweep.
-class Databases {
- public:
-  std::string take() {
-    const std::scoped_lock lock(mutex_);
-    if (free_.empty()) return support::Postgres::shared().create_database();
-    const std::string url = free_.back();
-    free_.pop_back();
-    support::Postgres::shared().run_sql(url, kEmpty);
-    return url;
-  }
-  // Nobody may be at work on it any more.
-  void give_back(const std::string& url) {
-    const std::scoped_lock lock(mutex_);
-    free_.push_back(url);
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::string> free_;
-};
-
 int lines_in(const std::string& text, std::string_view word) {
   int count = 0;
   for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
@@ -250,12 +225,9 @@ TEST(ResumeSweepTest, EndsLikeTheCalmRunOnSqlite) {
 // Fewer résumés: after each death a second passes before the lease of the dead is over.
 TEST(ResumeSweepTest, EndsLikeTheCalmRunOnPostgres) {
   const Plan plan{.resumes = 4, .concurrency = 2};
-  Databases databases;
+  support::ScratchDatabases databases;
   const auto scenario = [&](World& world) {
-    const std::string database = databases.take();
-    Result<std::string> outcome = hire(world, database, plan);
-    if (outcome.ok()) databases.give_back(database);
-    return outcome;
+    return databases.lend([&](const std::string& database) { return hire(world, database, plan); });
   };
   const SweepReport report =
       support::kill_sweep(scenario, {.parallel = 4, .visits_per_point_max = 6});

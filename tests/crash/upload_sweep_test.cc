@@ -276,16 +276,11 @@ TEST(UploadSweepTest, EndsLikeTheCalmRunOnSqlite) {
 }
 
 TEST(UploadSweepTest, EndsLikeTheCalmRunOnPostgres) {
-  std::mutex mutex;
-  const auto scenario = [&mutex](World& world) {
-    std::string database;
-    {
-      const std::scoped_lock lock(mutex);
-      database = support::Postgres::shared().create_database();
-    }
-    return tell_a_story(world, database);
+  support::ScratchDatabases databases;
+  const auto scenario = [&databases](World& world) {
+    return databases.lend(
+        [&](const std::string& database) { return tell_a_story(world, database); });
   };
-  // Each run makes a database: at every other write it takes long enough.
   expect_clean(support::kill_sweep(
       scenario, {.parallel = 3, .visits_per_point_max = 1, .every = 2, .pace_varies = true}));
 }

@@ -7,7 +7,17 @@
 namespace quern::e2e {
 namespace {
 
-using ExampleWorkerTest = ServedTest;
+class ExampleWorkerTest : public ServedTest {
+ protected:
+  // Texts are ours. Office is the example's alone: the server would start a worker of its own for
+  // what waits long, on a busy machine.
+  void SetUp() override {
+    server_ = folder_.start({"serve", "--listen", "127.0.0.1:0", "--steps", "Detect=1,Text=1"});
+    const auto line = server_->wait_for_line(support::Output::Standard, "http://");
+    CHECK_OK(line);
+    address_ = line->substr(line->find("http://"));
+  }
+};
 
 TEST_P(ExampleWorkerTest, TurnsAFileIntoAChildThatBecomesADocument) {
   const std::string program = QUERN_SOURCE "/docs/examples/worker.py";

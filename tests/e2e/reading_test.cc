@@ -1,5 +1,6 @@
 // What became of files, over HTTP: bytes, explanations, retries, removals, the ledger, events. The
 // steps are played by the test.
+#include "e2e/event_stream.h"
 #include "e2e/worker_protocol_fixture.h"
 
 namespace quern::e2e {
@@ -350,26 +351,6 @@ TEST_P(ReadingTest, TheCheckFindsBytesThatChangedOnTheDisk) {
 }
 
 // -- events --
-
-class EventStream {
- public:
-  EventStream(const net::Endpoint& server, const std::string& query) : peer_(server) {
-    peer_.send("GET /api/v1/events" + query + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    const std::string head = peer_.read_until("\r\n\r\n");
-    EXPECT_NE(head.find("text/event-stream"), std::string::npos) << head;
-    peer_.read_until(": quern");
-  }
-  // The data of the next event of that type.
-  boost::json::object next(const std::string& type) {
-    peer_.read_until("event: " + type + "\n");
-    peer_.read_until("data: ");
-    std::string data = peer_.read_until("\n\n");
-    return boost::json::parse(data).as_object();
-  }
-
- private:
-  net::RawPeer peer_;
-};
 
 TEST_P(ReadingTest, EventsTellOfFilesDocumentsErrorsAndTheEnd) {
   serve();

@@ -378,6 +378,50 @@ TEST_P(TokenTest, AnUploadOfATokenForOneCollectionGoesThere) {
   EXPECT_EQ(status(Method::Get, *theirs.headers.find("Location"), headers), 403);
 }
 
+TEST_P(TokenTest, ABrowserSignsInOnceAndItsCookieStandsForTheToken) {
+  const std::string secret = token("reader", {"--collection", "leak"});
+  post("/api/v1/collections/leak/files?filename=a.txt", "a");
+  go_elsewhere();
+  const std::string wrong = R"({"token":"quern_0000000000000000000000000000000000000000"})";
+  EXPECT_EQ(post("/api/v1/session", wrong).status, 401);
+  EXPECT_EQ(post("/api/v1/session", R"({"token":7})").status, 400);
+  EXPECT_EQ(post("/api/v1/session", R"({"token":""})").status, 401);
+  const Response entered = post("/api/v1/session", R"({"token":")" + secret + R"("})");
+  ASSERT_EQ(entered.status, 200) << entered.body;
+  EXPECT_THAT(entered.body, HasSubstr(R"("role":"reader","collection":"leak","by":"token")"));
+  ASSERT_NE(entered.headers.find("Set-Cookie"), nullptr);
+  const std::string set = *entered.headers.find("Set-Cookie");
+  EXPECT_THAT(set, HasSubstr("HttpOnly; SameSite=Strict"));
+  EXPECT_THAT(set, Not(HasSubstr("Secure"))) << "by http a browser would drop it";
+  const net::Headers cookie{{"Cookie", "a=b; " + set.substr(0, set.find(';')) + "; c=d"}};
+  EXPECT_EQ(status(Method::Get, "/api/v1/jobs?collection=leak", cookie), 200);
+  EXPECT_EQ(status(Method::Get, "/api/v1/jobs", cookie), 403) << "other collections, too";
+  EXPECT_EQ(status(Method::Get, "/api/v1/session", cookie), 200);
+  EXPECT_EQ(status(Method::Post, "/api/v1/jobs", cookie, R"({"collection":"leak"})"), 403);
+  const Response left = send(Method::Delete, "/api/v1/session", "", cookie);
+  EXPECT_EQ(left.status, 204);
+  ASSERT_NE(left.headers.find("Set-Cookie"), nullptr);
+  EXPECT_THAT(*left.headers.find("Set-Cookie"), HasSubstr("Max-Age=0"));
+}
+
+TEST_P(TokenTest, AnOldCookieOpensNothingAndShutsNothing) {
+  go_elsewhere();
+  const net::Headers old{{"Cookie", "quern_token=quern_0000000000000000000000000000000000000000"}};
+  EXPECT_EQ(status(Method::Get, "/", old), 200) << "or nobody could sign in again";
+  EXPECT_EQ(status(Method::Get, "/login", old), 200);
+  EXPECT_EQ(status(Method::Get, "/quern.svg", old), 200);
+  if (elsewhere_.empty()) return;
+  EXPECT_EQ(status(Method::Get, "/api/v1/session", old), 401);
+  EXPECT_EQ(status(Method::Get, "/api/v1/jobs", old), 401);
+}
+
+TEST_P(TokenTest, APageOfSomebodyElseCannotUseTheCookie) {
+  const std::string secret = token("admin");
+  const net::Headers theirs{{"Cookie", "quern_token=" + secret}, {"Origin", "http://evil.example"}};
+  EXPECT_EQ(status(Method::Post, "/api/v1/jobs", theirs, R"({"collection":"leak"})"), 403);
+  EXPECT_EQ(status(Method::Get, "/api/v1/jobs", theirs), 403);
+}
+
 INSTANTIATE_TEST_SUITE_P(Stores, TokenTest, testing::Values(Store::Sqlite, Store::Postgres),
                          name_of);
 

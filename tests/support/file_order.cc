@@ -26,6 +26,7 @@ class Observer {
       case FileCall::Read:
         return;
       case FileCall::Write:
+      case FileCall::Truncate:
         unsynced_files_.insert(operation.path);
         if (named_.contains(operation.path)) add("{} is written under its name", operation.path);
         return;

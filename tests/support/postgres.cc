@@ -272,4 +272,22 @@ std::string Postgres::run_sql(const std::string& url, const std::string& stateme
   return ::PQntuples(result.get()) > 0 ? ::PQgetvalue(result.get(), 0, 0) : "";
 }
 
+std::string ScratchDatabases::take() {
+  const std::scoped_lock lock(mutex_);
+  if (free_.empty()) return Postgres::shared().create_database();
+  std::string url = std::move(free_.back());
+  free_.pop_back();
+  Postgres::shared().run_sql(
+      url, "SET client_min_messages = warning; DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+  return url;
+}
+
+Result<std::string> ScratchDatabases::lend(const Scenario& scenario) {
+  const std::string url = take();
+  Result<std::string> outcome = scenario(url);
+  const std::scoped_lock lock(mutex_);
+  if (outcome.ok()) free_.push_back(url);
+  return outcome;
+}
+
 }  // namespace quern::support

@@ -8,6 +8,7 @@
 // any. Start it from a thread that lives as long as it should.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -71,6 +72,22 @@ class Postgres {
   int databases_ = 0;
   std::mutex mutex_;  // guards server_
   std::optional<io::Process> server_;
+};
+
+// Empty databases of the shared server for worlds, which run on several threads. They are used
+// again: to make and remove hundreds of them would cost more than the rest of a test.
+class ScratchDatabases {
+ public:
+  using Scenario = std::function<Result<std::string>(const std::string& database)>;
+  // Nobody may be at work on it any more when the scenario ends well; after a failure it is left as
+  // it is.
+  Result<std::string> lend(const Scenario& scenario);
+
+ private:
+  std::string take();
+
+  std::mutex mutex_;
+  std::vector<std::string> free_;
 };
 
 }  // namespace quern::support

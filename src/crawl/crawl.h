@@ -1,0 +1,103 @@
+// Crawls: jobs that bring in sites. A crawl has begun when its row stands, is seeded when all its
+// first pages were admitted, and ends when none of its pages is open any more.
+//
+// Guarantee: a crawl ends exactly once, whoever dies on the way, and not before everything that it
+// met was seen to. How: a page is closed only after what it links to was admitted; the end is
+// decided in a transaction of its own, by everybody who has closed a page, and by every server that
+// starts.
+//
+// Functions that take a Tx& run on the writer, or in a read where they only load.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "crawl/admission.h"
+#include "crawl/order.h"
+#include "crawl/page.h"
+
+namespace quern::crawl {
+
+inline constexpr std::size_t kCrawlsListed = 200;
+// How long a collection must be quiet after a crawl before it is packed as a whole.
+inline constexpr std::int64_t kPackTimeoutUs = 300'000'000;
+
+struct CrawlSums {
+  std::int64_t sites = 0;
+  std::int64_t admitted = 0;
+  std::int64_t open = 0;
+  std::int64_t inside = 0;
+  std::int64_t unchanged = 0;
+  std::int64_t failed = 0;
+  std::int64_t bytes = 0;
+};
+
+struct Crawl {
+  tree::JobId job;
+  tree::CollectionId collection;
+  CrawlOrder order;
+  bool seeded = false;
+  bool ended = false;
+  bool canceled = false;  // of its job; or that is gone
+  bool job_ended = false;
+  std::vector<tree::ShardId> shards;
+  CrawlSums sums;
+};
+
+// Changes nothing where it stands.
+Result<> begin_crawl(store::Tx& tx, const tree::Job& job, const CrawlOrder& order);
+Result<> mark_seeded(store::Tx& tx, tree::JobId job);
+Result<Crawl> load_crawl(store::Tx& tx, tree::JobId job);  // Missing
+// Those that have not ended, the oldest first; behind an id.
+Result<std::vector<tree::JobId>> list_open(store::Tx& tx, tree::JobId after, std::size_t limit);
+// The newest first, those with a smaller id than `before` (0: all), of a collection or of all.
+Result<std::vector<tree::JobId>> list_crawls(store::Tx& tx, const std::string& collection,
+                                             std::int64_t before, std::size_t limit);
+
+// Not due: Conflict, with a sentence that says when it is.
+Result<> expect_due(store::Tx& tx, const CrawlOrder& order);
+// Of the first page of an order, on that site.
+Result<Known> load_known(store::Tx& tx, const CrawlOrder& order, const std::string& site);
+// The plans of the sites that an order begins at: how often, and with what order.
+Result<> put_plan(store::Tx& tx, tree::CollectionId collection, SiteId site,
+                  const CrawlOrder& order);
+// The order that is repeated for a site of a collection, where one is.
+Result<std::optional<CrawlOrder>> find_plan(store::Tx& tx, const std::string& collection,
+                                            const std::string& site);
+struct DuePlan {
+  std::string site;
+  CrawlOrder order;
+};
+Result<std::vector<DuePlan>> list_due(store::Tx& tx, std::size_t limit);
+
+struct SiteSums {
+  Site site;
+  CrawlSums sums;
+};
+Result<std::vector<SiteSums>> list_sites(store::Tx& tx, tree::JobId job, const std::string& after,
+                                         std::size_t limit);
+// Pages that were in, of the sites that a whole crawl has been to, and that it did not meet.
+struct Unmet {
+  PageId page;
+  queue::PartitionId partition;
+  std::optional<tree::ShardId> shard;
+};
+Result<std::vector<Unmet>> list_unmet(store::Tx& tx, tree::JobId job, std::size_t limit);
+
+// Ends it where nothing is open: its job is sealed, its sites are due again after their period.
+// Whether it has ended, now or before.
+Result<bool> end_crawl(store::Tx& tx, tree::JobId job);
+
+// What a crawl's job leaves when it is deleted: its own rows, and pages that nobody has wanted
+// since. Captures stay with the collection, and go with it. Up to kRemovedAtOnce rows; whether
+// nothing is left.
+inline constexpr std::int64_t kRemovedAtOnce = 500;
+Result<bool> remove_crawl(store::Tx& tx, tree::JobId job);
+// Of a collection that is gone: its captures, pages and plans. Whether nothing is left.
+Result<bool> remove_gone_collections(store::Tx& tx);
+
+// The names of WARC files and the last byte of each that a capture names.
+Result<std::optional<std::int64_t>> known_end(store::Tx& tx, const std::string& warc);
+
+}  // namespace quern::crawl

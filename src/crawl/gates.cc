@@ -1,0 +1,65 @@
+#include "crawl/gates.h"
+
+#include <algorithm>
+
+namespace quern::crawl {
+namespace {
+
+constexpr std::size_t kGatesKept = 20'000;
+
+}  // namespace
+
+net::Task<bool> Gates::enter(SiteId site, std::int64_t token, std::int64_t gap_ms,
+                             net::Instant not_before) {
+  if (closed_) co_return false;
+  if (gates_.size() > kGatesKept) forget_old();
+  Gate& gate = gates_[site];  // stays: it is waited for
+  if (!gate.changed) gate.changed = std::make_unique<net::Event>(loop_);
+  if (gate.token != token) {
+    // The first claim of all follows nobody.
+    if (token > 1) gate.free_at = std::max(gate.free_at, net::in_ms(gap_ms));
+    gate.token = token;
+  }
+  ++gate.waiting;
+  const bool one_by_one = gap_ms > 0;
+  while (!closed_) {
+    const net::Instant until = std::max(gate.free_at, not_before);
+    const bool waits = (one_by_one && gate.busy) || net::in_ms(0) < until;
+    if (!waits) break;
+    co_await gate.changed->wait(one_by_one && gate.busy ? net::kNever : until);
+  }
+  --gate.waiting;
+  if (closed_) co_return false;
+  gate.busy = true;
+  co_return true;
+}
+
+void Gates::leave(SiteId site, std::int64_t gap_ms) {
+  Gate& gate = gates_[site];
+  gate.busy = false;
+  gate.free_at = std::max(gate.free_at, net::in_ms(gap_ms));
+  gate.changed->notify_all();
+}
+
+void Gates::hold(SiteId site, std::int64_t gap_ms) {
+  Gate& gate = gates_[site];
+  gate.free_at = std::max(gate.free_at, net::in_ms(gap_ms));
+}
+
+void Gates::close() {
+  closed_ = true;
+  for (auto& [site, gate] : gates_) {
+    if (gate.changed) gate.changed->notify_all();
+  }
+}
+
+// A gate that is open long since is as good as none.
+void Gates::forget_old() {
+  const net::Instant now = net::in_ms(0);
+  std::erase_if(gates_, [now](const auto& entry) {
+    const Gate& gate = entry.second;
+    return !gate.busy && gate.waiting == 0 && gate.free_at < now;
+  });
+}
+
+}  // namespace quern::crawl

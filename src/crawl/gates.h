@@ -1,0 +1,48 @@
+// Gates: when a site may be asked again. On the loop.
+//
+// Guarantee: between the answer to one request and the next request to the same site lies at least
+// the gap, whatever process asks: a site has one owner, and one that has just become it waits a gap
+// first, for the former may have asked a moment ago. So the site itself never sees two requests
+// closer together.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "crawl/site.h"
+#include "net/event.h"
+#include "net/loop.h"
+
+namespace quern::crawl {
+
+class Gates {
+ public:
+  explicit Gates(net::Loop& loop) : loop_(loop) {}
+
+  // Waits for its turn. `token`: of the claim under which it asks; `not_before`: the site asked for
+  // that. False where the gates are closed: nobody may ask any more. Each enter() that returned
+  // true needs its leave().
+  net::Task<bool> enter(SiteId site, std::int64_t token, std::int64_t gap_ms,
+                        net::Instant not_before);
+  void leave(SiteId site, std::int64_t gap_ms);
+  // Nobody enters for so long from now on.
+  void hold(SiteId site, std::int64_t gap_ms);
+  void close();
+  std::size_t size() const { return gates_.size(); }
+
+ private:
+  struct Gate {
+    std::int64_t token = 0;
+    bool busy = false;
+    net::Instant free_at{};
+    std::int64_t waiting = 0;
+    std::unique_ptr<net::Event> changed;
+  };
+  void forget_old();
+
+  net::Loop& loop_;
+  bool closed_ = false;
+  std::map<SiteId, Gate> gates_;
+};
+
+}  // namespace quern::crawl

@@ -1,0 +1,23 @@
+// Replay: the bytes of a capture, from the archive.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "crawl/capture.h"
+#include "web/fetcher.h"
+
+namespace quern::crawl {
+
+// Of what is shown; what is longer can be had by export.
+inline constexpr std::int64_t kReplayBytesMax = 16 * 1024 * 1024;
+
+struct Replay {
+  int status = 0;
+  web::HeaderList headers;
+  std::string body;  // without transfer and content codings
+};
+// Missing where the file or the record is gone, Corrupt where it is another, TooLarge. Blocks.
+Result<Replay> read_capture(const std::filesystem::path& warcs, const NewCapture& capture);
+
+}  // namespace quern::crawl

@@ -1,0 +1,149 @@
+#include "fileset/service.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <charconv>
+
+#include "base/check.h"
+#include "blob/digest.h"
+#include "io/file.h"
+#include "queue/await.h"
+#include "queue/locked_partitions.h"
+
+namespace quern::fileset {
+namespace {
+
+namespace json = boost::json;
+using store::Tx;
+
+std::string random_text() {
+  std::uint64_t bits = 0;
+  CHECK(::getrandom(&bits, sizeof bits, 0) == sizeof bits);
+  return fmt::format("{:016x}", bits);
+}
+
+// The same request, asked for in the same way, is gone on with while it runs.
+tree::NewJob job_for(const DatasetOrder& order) {
+  const json::value asked{{"request", order.request.raw},
+                          {"options", to_json(order.options)},
+                          {"collection", order.collection}};
+  std::string name = serialize_sorted(asked);
+  if (order.retry_of) name += fmt::format(" retry of {}", *order.retry_of);
+  tree::NewJob job;
+  job.kind = kJobKind;
+  job.collection = order.collection;
+  job.resumes = "dataset:" + blob::hex_of(blob::sha256_of(name)).substr(0, 16);
+  job.key = job.resumes + ":" + random_text();
+  job.source = order.request.base_url.substr(0, tree::kSourceBytesMax);
+  job.shards = 1;
+  return job;
+}
+
+}  // namespace
+
+Service::Service(ServiceParts parts, ServiceOptions options)
+    : parts_(std::move(parts)), options_(std::move(options)), folder_(parts_.data / "datasets") {}
+
+Service::~Service() {
+  stop();
+}
+
+// Parts of requests that have ended, or are gone: a death left them.
+Result<> Service::clear_folders() {
+  TRY(io::make_folders_durably(folder_));
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, failed)) {
+    const std::string name = entry.path().filename().string();
+    tree::JobId job;
+    const auto [end, odd] = std::from_chars(name.data(), name.data() + name.size(), job.value);
+    if (odd != std::errc{} || end != name.data() + name.size()) continue;
+    TRY_ASSIGN(const bool open, parts_.readers.run([job](Tx& tx) { return is_open(tx, job); }));
+    if (!open) TRY(remove_parts(entry.path()));
+  }
+  return {};
+}
+
+Result<> Service::add_processors(queue::Processors& processors, Backends backends) {
+  TRY(clear_folders());
+  cancel_outside_ = backends.cancel;
+  ProcessorParts parts{.loop = parts_.loop,
+                       .writer = parts_.writer,
+                       .readers = parts_.readers,
+                       .pool = parts_.pool,
+                       .blobs = parts_.blobs,
+                       .outside = backends.outside,
+                       .folder = folder_,
+                       .tools = backends.tools,
+                       .decide = parts_.decide,
+                       .limits = options_.limits,
+                       .topic_prefix = options_.topic_prefix,
+                       .at_once = options_.at_once,
+                       .tries_max = options_.tries_max,
+                       .changed = {},
+                       .poke_job = parts_.poke_job};
+  parts.changed = [this](tree::JobId job) {
+    const json::object event{{"job", job.value}};
+    parts_.publish("fileset.changed", event);
+  };
+  processor_ = std::make_shared<FilesetProcessor>(std::move(parts));
+  processors[kPartitionKind] = processor_;
+  return {};
+}
+
+void Service::stop() {
+  if (processor_) processor_->cancel();
+  if (cancel_outside_) std::exchange(cancel_outside_, nullptr)();
+}
+
+net::Task<Result<tree::Job>> Service::begin(DatasetOrder order) {
+  auto shared = std::make_shared<const DatasetOrder>(std::move(order));
+  struct Opened {
+    tree::Job job;
+    queue::PartitionId partition;
+  };
+  auto open = [this, shared]() -> Result<Opened> {
+    TRY_ASSIGN(tree::Job job, parts_.open_job(job_for(*shared)));
+    TRY_ASSIGN(const queue::PartitionId id,
+               queue::ensure_partition(parts_.writer, parts_.readers, partition_name(job.id)));
+    return Opened{std::move(job), id};
+  };
+  CO_TRY_ASSIGN(const Opened opened,
+                co_await queue::offload(parts_.loop, parts_.pool, std::move(open)));
+  const queue::PartitionId partition = opened.partition;
+  auto note = queue::change_partition(
+      partition,
+      [shared, job = opened.job, partition, at_once = options_.at_once](Tx& tx) -> Result<bool> {
+        const NewRequest request{job.id, job.collection, shared->request, shared->options,
+                                 shared->retry_of};
+        TRY(add_request(tx, request));
+        TRY(open_partition(tx, partition, job.id, at_once));
+        return true;
+      });
+  CO_TRY(co_await queue::write(parts_.loop, parts_.writer.lane(queue::lane_of(partition)),
+                               std::move(note)));
+  parts_.poke(partition);
+  co_return opened.job;
+}
+
+net::Task<Result<tree::Job>> Service::retry(tree::JobId id) {
+  struct Before {
+    RequestRow row;
+    tree::Job job;
+  };
+  auto load = [id](Tx& tx) -> Result<Before> {
+    Before before;
+    TRY_ASSIGN(before.row, load_request(tx, id));
+    TRY_ASSIGN(before.job, tree::load_job(tx, id));
+    return before;
+  };
+  CO_TRY_ASSIGN(const Before before,
+                co_await queue::read(parts_.loop, parts_.readers, std::move(load)));
+  if (before.row.state != RequestState::Ended) {
+    co_return Error{Errc::Conflict, "it has not ended yet: there is nothing to do again"};
+  }
+  DatasetOrder order{before.job.collection_name, before.row.request, before.row.options, id};
+  co_return co_await begin(std::move(order));
+}
+
+}  // namespace quern::fileset

@@ -1,0 +1,42 @@
+// Lists that are asked for some at a time, and made longer by a button.
+import { useEffect, useState } from 'preact/hooks';
+import { api, get } from '../core/api';
+import { useLoaded, type Freshness, type Resource } from '../core/hooks';
+import type { Page } from '../core/types';
+
+const atOnce = 1000; // the most that the server gives
+
+export interface Part<T> {
+  items: T[];
+  more: boolean;
+}
+
+type Query = Record<string, string | number | null>;
+
+async function loadPart<T>(segments: (string | number)[], query: Query, wanted: number, signal: AbortSignal): Promise<Part<T>> {
+  const items: T[] = [];
+  let after: string | number | undefined;
+  while (true) {
+    const limit = Math.min(atOnce, wanted - items.length);
+    const page = await get<Page<T>>(api(segments, { ...query, after, limit }), signal);
+    items.push(...page.items);
+    if (page.next === undefined) return { items, more: false };
+    if (items.length >= wanted) return { items, more: true };
+    after = page.next;
+  }
+}
+
+// `step`: so many at first, and so many more each time.
+export function useLonger<T>(segments: (string | number)[], query: Query, step: number, fresh: Freshness): Resource<Part<T>> & { longer: () => void } {
+  const name = api(segments, query);
+  const [wanted, setWanted] = useState(step);
+  useEffect(() => setWanted(step), [name]);
+  const list = useLoaded<Part<T>>(`${name} ${wanted}`, (signal) => loadPart<T>(segments, query, wanted, signal), fresh);
+  // While more of it is asked for, what is there stays.
+  const [last, setLast] = useState<{ name: string; part: Part<T> } | null>(null);
+  useEffect(() => {
+    if (list.data) setLast({ name, part: list.data });
+  }, [list.data]);
+  const data = list.data ?? (last?.name === name ? last.part : null);
+  return { ...list, data, longer: () => setWanted(wanted + step) };
+}

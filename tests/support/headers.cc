@@ -1,0 +1,1 @@
+// Nothing: it has the precompiled header of the tests made.

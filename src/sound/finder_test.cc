@@ -142,6 +142,44 @@ TEST_P(FinderTest, WhatIsNotThereIsNotFound) {
 INSTANTIATE_TEST_SUITE_P(Sounds, FinderTest, ::testing::Values("speech", "music"),
                          [](const auto& info) { return std::string(info.param); });
 
+TEST(ClipTest, ALongClipIsFoundByAnyOfItsParts) {
+  const Samples clip = make_speech(301, 65 * kSecond);
+  Samples episode = make_speech(302, 150 * kSecond);
+  plant(episode, clip, 40 * kSecond + 17);
+  // Somebody talks over half of it.
+  const Samples talk = make_speech(303, 30 * kSecond);
+  for (std::size_t i = 0; i < talk.size(); ++i) episode[42 * kSecond + i] += 2 * talk[i];
+  const auto found = find(episode, clip);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_NEAR(sample_of(found[0]), 40 * kSecond + 17, 0.5);
+}
+
+TEST(ClipTest, ALongClipIsFollowedThroughItsSpeed) {
+  const Samples clip = make_speech(301, 15 * kSecond);
+  Samples episode = make_speech(302, 40 * kSecond);
+  plant(episode, at_speed(clip, 1.0172), 20 * kSecond);
+  const auto found = find(episode, clip);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_NEAR(sample_of(found[0]), 20 * kSecond, 22);
+  EXPECT_NEAR(found[0].speed, 1.0172, 0.0001);
+}
+
+TEST(ClipTest, OfVeryManyPlacesTheLimitIsTaken) {
+  // A beat of a tenth of a second, for half an hour: 18,000 places of a short clip.
+  Samples beat = make_speech(9, kSecond / 10), episode;
+  for (int i = 0; i < 10'200; ++i) episode.insert(episode.end(), beat.begin(), beat.end());
+  MemorySource source(episode);
+  const Clip clip = clip_of(beat);
+  const auto found = *confirm(source, clip, std::vector{Candidate{.everywhere = true}});
+  EXPECT_EQ(found.size(), kOccurrencesMax);
+  // And of a longer one, which fingerprints see everywhere.
+  Samples two;
+  for (int i = 0; i < 20; ++i) two.insert(two.end(), beat.begin(), beat.end());
+  const auto places = *candidates(*make_fingerprint(source, nullptr), clip_of(two));
+  EXPECT_LE(places.size(), kCandidatesMax);
+  EXPECT_GE(places.size(), kCandidatesMax / 2);
+}
+
 Result<Clip> prepared(const Samples& samples) {
   MemorySource source(samples);
   return prepare(source);

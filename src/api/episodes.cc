@@ -2,6 +2,7 @@
 // /api/v1/curations: where it comes from.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <charconv>
 

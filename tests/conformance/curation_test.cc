@@ -1,4 +1,5 @@
 // Curation on either store: an engine at work, and a podcast of this machine.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +12,7 @@
 #include "research/feed_row.h"
 #include "step/import.h"
 #include "support/feed_site.h"
+#include "support/program.h"
 
 namespace quern::research {
 namespace {

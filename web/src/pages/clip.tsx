@@ -53,9 +53,9 @@ function Occurrence({ finding, play }: { finding: Finding; play: (finding: Findi
             const at = seconds(offset_ns);
             return (
               <li key={offset_ns}>
-                <PlayButton label={`Play ${title} at ${clock(at)}`} onClick={() => play(finding, at)}>{clock(at, 3)}</PlayButton>
+                <PlayButton label={`Play ${title} at ${clock(at, 3)}`} onClick={() => play(finding, at)}>{clock(at, 3)}</PlayButton>
                 <span class="quiet">{likeness(score)}</span>
-                <a href={`${address('episodes', finding.episode)}?at=${at}`} aria-label={`Show it in ${title}, at ${clock(at)}`}>Show it there</a>
+                <a href={`${address('episodes', finding.episode)}?at=${at}`} aria-label={`Show it there: ${title}, at ${clock(at, 3)}`}>Show it there</a>
               </li>
             );
           })}

@@ -28,7 +28,7 @@ function FindingRow({ finding, index, player }: { finding: Finding; index: numbe
         <ul class="offsets">
           {finding.offsets.map(({ offset_ns, score }) => (
             <li key={offset_ns}>
-              <PlayButton label={`Play ${title} at ${clock(seconds(offset_ns))}`} onClick={() => player.playAt(seconds(offset_ns))}>
+              <PlayButton label={`Play ${title} at ${clock(seconds(offset_ns), 3)}`} onClick={() => player.playAt(seconds(offset_ns))}>
                 {clock(seconds(offset_ns), 3)}
               </PlayButton>
               <span class="quiet">{likeness(score)}</span>

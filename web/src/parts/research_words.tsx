@@ -4,7 +4,7 @@ import type { Curated, CuratedKind, Finding } from '../core/research_types';
 import { Badge } from './state';
 
 export const seconds = (ns: number): number => ns / 1e9;
-export const lengthOf = ({ duration_ns }: { duration_ns: number }): string => (duration_ns > 0 ? clock(seconds(duration_ns), 0) : '');
+export const lengthOf = ({ duration_ns }: { duration_ns: number }): string => (duration_ns > 0 ? clock(seconds(duration_ns), duration_ns < 60e9 ? 1 : 0) : '');
 
 interface Words {
   one: string;

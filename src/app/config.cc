@@ -329,6 +329,11 @@ const std::vector<Setting>& settings() {
       {"wayback-replay", "URL", "https://web.archive.org/web/", "captures themselves"},
       {"wayback-save", "URL", "https://web.archive.org/save", "where captures are asked for"},
       {"wayback-spn", "on|off", "on", "whether captures are asked for at all"},
+      {"feed-check", "SECONDS", "3600",
+       "how often feeds of episodes and clips are looked at again"},
+      {"curate-at-once", "N", "4", "episodes and clips that are fetched at once"},
+      {"curate-gap", "MS", "1000", "pause between two requests to one host for them"},
+      {"media-bytes-max", "BYTES", "8589934592", "bytes of one episode or clip"},
       {"free-min", "MIB", "1024", "free space that uploads leave (or 2 % of the disk, if less)"},
       {"log", "FORMAT", "human", "human or json"},
       {"log-level", "LEVEL", "info", "debug, info, warn, error or off"},
@@ -361,6 +366,7 @@ Result<Config> load_config(const Lookup& flag, const Lookup& environment) {
   TRY(interpret_search(read, config));
   TRY(interpret_crawl(read, config));
   TRY(interpret_datasets(read, environment, config));
+  TRY(interpret_research(read, config));
   TRY_ASSIGN(const bool no_migrate, read.on_or_off("no-migrate"));
   config.migrate = !no_migrate;
   TRY_ASSIGN(const std::int64_t grace, read.number("grace", 0, 3600));

@@ -78,6 +78,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void shutdown_send();
   void close();
   bool is_open() const { return socket_.is_open(); }
+  std::string peer_address();
   Loop& loop() { return loop_; }
 
  private:

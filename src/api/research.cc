@@ -193,8 +193,6 @@ void add_research_routes(Router& router, PartsPtr parts) {
   const char* media = "/research/media/{id}";
   router.add({Method::Get, media, "The bytes of an episode or a clip, with ranges.",
               bound(send_media), Needs::ReaderOrWorker, About::Handler});
-  router.add({Method::Head, media, "Their size and type.", bound(send_media),
-              Needs::ReaderOrWorker, About::Handler});
 }
 
 }  // namespace quern::api

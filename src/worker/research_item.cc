@@ -44,7 +44,9 @@ Result<ResearchMedia> media_of(const json::value& value) {
   TRY_ASSIGN(media.sha256, text_of(object, "sha256"));
   TRY_ASSIGN(const std::int64_t bytes, number_of(object, "bytes"));
   media.bytes = static_cast<std::uint64_t>(bytes);
-  if (object.contains("number")) TRY_ASSIGN(media.number, number_of(object, "number"));
+  if (object.contains("number")) {
+    TRY_ASSIGN(media.number, number_of(object, "number"));
+  }
   return media;
 }
 

@@ -22,7 +22,7 @@ add_library(quern_worker STATIC ${worker_sources})
 target_include_directories(quern_worker PUBLIC ${CMAKE_SOURCE_DIR}/src)
 # qpdf's own pointers are those of the standard library.
 target_compile_definitions(quern_worker PUBLIC POINTERHOLDER_TRANSITION=4)
-target_link_libraries(quern_worker PUBLIC quern_model quern_net Boost::json CLI11::CLI11
+target_link_libraries(quern_worker PUBLIC quern_model quern_net quern_sound Boost::json CLI11::CLI11
   ${MUPDF_LIBRARY} ${MUPDF_THIRD_LIBRARY} ${MUJS_LIBRARY} ${GUMBO_LIBRARY} ${JBIG2DEC_LIBRARY}
   ${MAGIC_LIBRARY} OpenSSL::Crypto PkgConfig::WORKER_LIBRARIES gomp m)
 target_include_directories(quern_worker SYSTEM PUBLIC ${GMIME_INCLUDE_DIRS} ${SOUND_INCLUDE_DIRS})

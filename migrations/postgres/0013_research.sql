@@ -25,6 +25,7 @@ CREATE TABLE curated (
   content_type TEXT COLLATE "C" NOT NULL,
   number       BIGINT,            -- of a clip that is ready: its place in the sets of clips
   duration_ns  BIGINT NOT NULL,
+  settled      BIGINT NOT NULL, -- of an episode: the generation at which nothing was left of it; 0: never
   CHECK (latest_us >= initial_us),
   CHECK ((media = 2) = (file IS NOT NULL AND sha256 IS NOT NULL))
 );
@@ -33,10 +34,12 @@ CREATE INDEX curated_url ON curated (kind, collection, url) WHERE url IS NOT NUL
 CREATE INDEX curated_title ON curated (kind, collection, source, title);
 CREATE INDEX curated_job ON curated (job);
 CREATE UNIQUE INDEX curated_number ON curated (number) WHERE number IS NOT NULL;
--- The order in which work is chosen.
-CREATE INDEX curated_choice ON curated (kind, priority DESC, initial_us DESC, id DESC) WHERE media = 2;
+CREATE INDEX curated_file ON curated (file) WHERE file IS NOT NULL;
+CREATE INDEX curated_pending ON curated (job) WHERE media = 1;
+-- The order in which work is chosen. Episodes that are settled are passed over within the index.
+CREATE INDEX curated_choice ON curated (kind, priority DESC, initial_us DESC, id DESC, settled) WHERE media = 2;
 
--- One row, which every assigner locks. Generation: raised by each change of the clips that take part.
+-- One row, which every assigner locks. Generation: raised by each new or changed clip and by each new algorithm.
 CREATE TABLE research_pool (
   id          BIGINT PRIMARY KEY CHECK (id = 1),
   generation  BIGINT NOT NULL,
@@ -45,12 +48,14 @@ CREATE TABLE research_pool (
 );
 INSERT INTO research_pool (id, generation, algorithm, next_number) VALUES (1, 1, 1, 1);
 
--- What was researched of an episode. One without a row is all open.
+-- What was researched of an episode. One without a row is all open. The counts are of its rows in research_result.
 CREATE TABLE research_episode (
   episode    BIGINT PRIMARY KEY,
   algorithm  BIGINT NOT NULL,   -- of the set; an older one counts as empty
   researched BYTEA NOT NULL,      -- a set of clip numbers
-  complete   BIGINT NOT NULL    -- the generation at which nothing was left of it; 0: not yet
+  results    BIGINT NOT NULL,
+  found      BIGINT NOT NULL,
+  failed     BIGINT NOT NULL
 );
 
 -- A lease over an episode and some clips. Nobody has taken it yet: it is a waiting item.

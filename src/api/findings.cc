@@ -28,6 +28,10 @@ Result<research::ResultFilter> parse_filter(const net::Target& target) {
   filter.episode = parameters.number("episode", 1);
   filter.clip = parameters.number("clip", 1);
   filter.found_only = flag_of(parameters, "found");
+  filter.failed_only = flag_of(parameters, "failed");
+  if (filter.failed_only && (filter.episode || filter.clip)) {
+    parameters.refuse({Errc::Invalid, "'failed' goes without an episode and a clip"});
+  }
   filter.collection = parameters.text("collection");
   filter.limit = parameters.limit(research::kResultsListedMax);
   const std::string after = parameters.text("after");
@@ -60,9 +64,10 @@ net::Task<Result<>> show(PartsPtr parts, Call call) {
 
 // {"retry":"failed"}, of an episode, a clip, or all.
 Result<research::ResultFilter> parse_retry(const std::string& body) {
-  const Error wrong{Errc::Invalid,
-                    R"(expected {"retry":"failed"}, with an "episode" or a "clip" where it is to be )"
-                    "one only"};
+  const Error wrong{
+      Errc::Invalid,
+      R"(expected {"retry":"failed"}, with an "episode" or a "clip" where it is to be )"
+      "one only"};
   TRY_ASSIGN(const json::object object, parse_object(body));
   research::ResultFilter filter;
   bool asked = false;
@@ -87,10 +92,8 @@ net::Task<Result<>> retry(PartsPtr parts, Call call) {
   std::int64_t all = 0;
   // Each round opens some; what failed anew meanwhile waits for the next request.
   for (std::int64_t reopened = 1; reopened > 0 && !call.exchange.stopping();) {
-    auto reopen =
-        store::Alone{[filter](Tx& tx) { return research::retry_failed(tx, filter); }};
-    CO_TRY_ASSIGN(reopened,
-                  co_await write(parts->loop, parts->writer.lane({}), std::move(reopen)));
+    auto reopen = store::Alone{[filter](Tx& tx) { return research::retry_failed(tx, filter); }};
+    CO_TRY_ASSIGN(reopened, co_await write(parts->loop, parts->writer.lane({}), std::move(reopen)));
     all += reopened;
   }
   if (all > 0) parts->research->poke();
@@ -107,7 +110,7 @@ void add_finding_routes(Router& router, PartsPtr parts) {
   };
   router.add({Method::Get, "/api/v1/findings",
               "What was looked for, by episode and clip: where it is, or that it is not there "
-              "(episode, clip, found=true, collection, after, limit).",
+              "(episode, clip, found=true, failed=true, collection, after, limit).",
               bound(list), Needs::ByMethod, About::Query});
   router.add({Method::Get, "/api/v1/research", "How far the search for clips in episodes is.",
               bound(show), Needs::ByMethod, About::Nothing});

@@ -104,6 +104,7 @@ json::object to_json(const research::ResultRow& row) {
           {"algorithm", row.algorithm},
           {"found", !row.found.empty()},
           {"offsets", std::move(offsets)},
+          {"clip_duration_ns", row.clip_duration_ns},
           {"error", row.error}};
 }
 

@@ -12,7 +12,7 @@ import { createServer } from 'node:http';
 import { plant, quietTalk, tune, wavOf } from './sound_fixture.mjs';
 
 const host = 'podcast.test';
-const clips = { jingle: tune(101, 1.6), drop: tune(202, 1.3), never: tune(303, 1.4) };
+const clips = { jingle: tune(101, 1.6), drop: tune(202, 1.3), never: tune(303, 1.4), silence: new Float32Array(22_050) };
 const planted = {
   'The upper lock': { jingle: [2.5, 17.25], drop: [9.75] },
   'Three barges': { drop: [4.5] },

@@ -11,7 +11,7 @@ export interface Curated {
   source: string;
   collection: string;
   priority: number;
-  date_aired: string | null;
+  date_aired: string; // may be empty
   initial_date_curated: string;
   last_date_curated: string;
   media: 'pending' | 'ready' | 'failed';
@@ -20,7 +20,7 @@ export interface Curated {
   media_type: string;
   bytes: number;
   duration_ns: number;
-  found?: number; // places, in all episodes or of all clips
+  found?: number; // of episodes, in lists: how many clips are in it
   metadata?: Record<string, unknown>;
 }
 
@@ -41,7 +41,7 @@ export interface Finding {
 }
 
 export interface CuratedDetails extends Curated {
-  findings: Finding[];
+  findings: Finding[]; // the first ones, also of what was not found
 }
 
 export interface Waveform {
@@ -50,7 +50,7 @@ export interface Waveform {
 }
 
 export interface Feed {
-  id: number;
+  feed: number;
   url: string;
   title: string;
   kind: 'episode' | 'clip';

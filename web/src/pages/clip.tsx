@@ -1,16 +1,17 @@
 // One clip: how it sounds, and all places in all episodes where it was played, to be heard there.
-import { useEffect, useMemo, useState } from 'preact/hooks';
-import { api, get } from '../core/api';
+import { useEffect, useState } from 'preact/hooks';
+import { api } from '../core/api';
 import { clock, plural, visible } from '../core/format';
 import { useResource, useTitle } from '../core/hooks';
 import type { Curated, CuratedDetails, Finding } from '../core/research_types';
 import { address } from '../core/router';
 import { CuratedAbout, CuratedHeading } from '../parts/curated_about';
 import { Failures } from '../parts/failures';
+import { useFound } from '../parts/found';
 import { Empty } from '../parts/icons';
-import { notify, notifyProblem } from '../parts/notice';
 import { PlayButton, soundOf, Sound, usePlayer } from '../parts/player';
-import { likeness, seconds, titleOf } from '../parts/research_words';
+import { likeness, lookedFor, seconds, titleOf } from '../parts/research_words';
+import { ShowMore } from '../parts/row_list';
 import { Await } from '../parts/state';
 import '../style/crawls.css';
 import '../style/research.css';
@@ -23,22 +24,15 @@ interface Heard {
   at: number;
 }
 
-// The episode of the place that was chosen last; its recording is asked for by then.
+// The place that was chosen last.
 function useHeard() {
   const [heard, setHeard] = useState<Heard | null>(null);
   const player = usePlayer(heard?.src ?? null);
   useEffect(() => {
     if (heard) player.playAt(heard.at);
   }, [heard]);
-  const play = async (finding: Finding, at: number) => {
-    try {
-      const { file } = await get<Curated>(api(['episodes', finding.episode]));
-      if (file === null) notify('The recording of this episode is not here any more.', 'bad');
-      else setHeard({ src: soundOf(file), title: visible(finding.episode_title), at });
-    } catch (failure) {
-      notifyProblem(failure);
-    }
-  };
+  const play = (finding: Finding, at: number) =>
+    setHeard({ src: soundOf({ id: finding.episode }), title: visible(finding.episode_title), at });
   return { heard, player, play };
 }
 
@@ -65,15 +59,18 @@ function Occurrence({ finding, play }: { finding: Finding; play: (finding: Findi
   );
 }
 
-function Occurrences({ found, looked }: { found: Finding[]; looked: number }) {
+function Occurrences({ clip, looked }: { clip: number; looked: number }) {
+  const list = useFound({ clip });
+  const found = list.data?.items ?? [];
+  const more = list.data?.more ?? false;
   const { heard, player, play } = useHeard();
   const places = found.reduce((sum, { offsets }) => sum + offsets.length, 0);
   return (
     <section class="panel" aria-labelledby="occurrences">
       <h2 id="occurrences">
-        {places === 0 ? 'Not found so far' : `Played ${plural(places, 'time')}, in ${plural(found.length, 'episode')}`}
+        {places === 0 ? 'Not found so far' : `Played ${plural(places, 'time')}, in ${plural(found.length, 'episode')}${more ? ' or more' : ''}`}
       </h2>
-      <p class="quiet" role="status">{plural(looked, 'episode was', 'episodes were')} searched for it. <a href="/research">How far research is</a></p>
+      <p class="quiet" role="status">{lookedFor(looked, 'episode')} searched for it. <a href="/research">How far research is</a></p>
       {heard && (
         <div class="heard">
           <p role="status">{heard.title}, at {clock(heard.at)}</p>
@@ -83,12 +80,13 @@ function Occurrences({ found, looked }: { found: Finding[]; looked: number }) {
       <ul class="findings">
         {found.map((finding) => <Occurrence key={finding.episode} finding={finding} play={play} />)}
       </ul>
+      <ShowMore of={list} />
     </section>
   );
 }
 
 function Itself({ clip }: { clip: Curated }) {
-  const src = soundOf(clip.file!);
+  const src = soundOf(clip);
   const player = usePlayer(src);
   return (
     <section class="panel" aria-labelledby="itself">
@@ -99,13 +97,12 @@ function Itself({ clip }: { clip: Curated }) {
 }
 
 function Body({ clip, reload }: { clip: CuratedDetails; reload: () => void }) {
-  const found = useMemo(() => clip.findings.filter(({ offsets }) => offsets.length > 0), [clip.findings]);
-  const playable = clip.media === 'ready' && clip.file !== null;
+  const playable = clip.media === 'ready';
   return (
     <>
       <CuratedHeading kind="clips" of={clip} reload={reload} />
       {playable && <Itself clip={clip} />}
-      {playable && <Occurrences found={found} looked={clip.findings.length} />}
+      {playable && <Occurrences clip={clip.id} looked={clip.findings.length} />}
       <Failures of={clip.findings.filter(({ error }) => error !== '')} retry={{ clip: clip.id }} reload={reload} />
       <CuratedAbout of={clip} />
     </>

@@ -7,9 +7,11 @@ import type { CuratedDetails, Finding, Waveform } from '../core/research_types';
 import { address } from '../core/router';
 import { CuratedAbout, CuratedHeading } from '../parts/curated_about';
 import { Failures } from '../parts/failures';
+import { useFound } from '../parts/found';
 import { Empty } from '../parts/icons';
 import { PlayButton, soundOf, Sound, usePlayer, type Player } from '../parts/player';
-import { letterOf, likeness, placesOf, seconds, titleOf, toneOf, type Place } from '../parts/research_words';
+import { letterOf, likeness, lookedFor, placesOf, seconds, titleOf, toneOf, type Place } from '../parts/research_words';
+import { ShowMore, type Growing } from '../parts/row_list';
 import { Await } from '../parts/state';
 import { WaveformView } from '../parts/waveform';
 import '../style/crawls.css';
@@ -17,6 +19,7 @@ import '../style/research.css';
 
 const refreshMs = 4000;
 const unknown: Waveform = { points: [0], duration_ns: 0 };
+const none: Finding[] = [];
 
 function FindingRow({ finding, index, player }: { finding: Finding; index: number; player: Player }) {
   const title = visible(finding.clip_title);
@@ -40,13 +43,13 @@ function FindingRow({ finding, index, player }: { finding: Finding; index: numbe
   );
 }
 
-function Findings({ found, looked, player }: { found: Finding[]; looked: number; player: Player }) {
+function Findings({ list, found, looked, player }: { list: Growing<Finding>; found: Finding[]; looked: number; player: Player }) {
   if (found.length === 0) {
     return (
       <section class="panel" aria-labelledby="findings">
         <h2 id="findings">No clip was found in it</h2>
         <p class="quiet">
-          {looked === 0 ? 'Nobody has listened to it yet: ' : `${plural(looked, 'clip was', 'clips were')} looked for. `}
+          {looked === 0 ? 'Nobody has listened to it yet: ' : `${lookedFor(looked, 'clip')} looked for. `}
           <a href="/research">how far research is</a>, <a href="/clips">add clips</a>.
         </p>
       </section>
@@ -54,10 +57,11 @@ function Findings({ found, looked, player }: { found: Finding[]; looked: number;
   }
   return (
     <section class="panel" aria-labelledby="findings">
-      <h2 id="findings">{plural(found.length, 'clip')} in it</h2>
+      <h2 id="findings">{plural(found.length, 'clip')}{list.data?.more && ' or more'} in it</h2>
       <ul class="findings">
         {found.map((finding, index) => <FindingRow key={finding.clip} finding={finding} index={index} player={player} />)}
       </ul>
+      <ShowMore of={list} />
     </section>
   );
 }
@@ -73,10 +77,8 @@ function useArrival(player: Player, at: number | null): void {
 }
 
 function Listening({ episode, found, player }: { episode: CuratedDetails; found: Finding[]; player: Player }) {
-  const waveform = useResource<Waveform>(api(['episodes', episode.id, 'waveform']), {
-    on: ['research.finding'],
-    everyMs: episode.duration_ns === 0 ? refreshMs : undefined,
-  });
+  // It comes with the first look of a researcher, who tells the length, too.
+  const waveform = useResource<Waveform>(episode.duration_ns === 0 ? null : api(['episodes', episode.id, 'waveform']));
   const places = useMemo(() => placesOf(found, (finding) => visible(finding.clip_title)), [found]);
   const lengths = found.map(({ clip_duration_ns }) => seconds(clip_duration_ns ?? 0));
   const { points, duration_ns } = waveform.data ?? unknown;
@@ -90,22 +92,23 @@ function Listening({ episode, found, player }: { episode: CuratedDetails; found:
       ) : (
         <p class="quiet">A picture of its loudness is drawn once a researcher has listened to it.</p>
       )}
-      <Sound player={player} src={soundOf(episode.file!)} title={visible(titleOf(episode))} />
+      <Sound player={player} src={soundOf(episode)} title={visible(titleOf(episode))} />
     </section>
   );
 }
 
 function Body({ episode, at, reload }: { episode: CuratedDetails; at: number | null; reload: () => void }) {
-  const found = useMemo(() => episode.findings.filter(({ offsets }) => offsets.length > 0), [episode.findings]);
+  const list = useFound({ episode: episode.id });
+  const found = list.data?.items ?? none;
   const failed = episode.findings.filter(({ error }) => error !== '');
-  const playable = episode.media === 'ready' && episode.file !== null;
-  const player = usePlayer(playable ? soundOf(episode.file!) : null);
+  const playable = episode.media === 'ready';
+  const player = usePlayer(playable ? soundOf(episode) : null);
   useArrival(player, at);
   return (
     <>
       <CuratedHeading kind="episodes" of={episode} reload={reload} />
       {playable && <Listening episode={episode} found={found} player={player} />}
-      {playable && <Findings found={found} looked={episode.findings.length} player={player} />}
+      {playable && <Findings list={list} found={found} looked={episode.findings.length} player={player} />}
       <Failures of={failed} retry={{ episode: episode.id }} reload={reload} />
       <CuratedAbout of={episode} />
     </>

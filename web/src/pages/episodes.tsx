@@ -28,7 +28,7 @@ function Teaching() {
 
 function FeedRow({ feed }: { feed: Feed }) {
   const name = visible(feed.title || feed.url);
-  const path = api(['feeds', feed.id]);
+  const path = api(['feeds', feed.feed]);
   return (
     <li class="job-row">
       <div class="what">
@@ -53,14 +53,14 @@ function FeedRow({ feed }: { feed: Feed }) {
 }
 
 function Feeds() {
-  const feeds = useResource<Page<Feed>>(api(['feeds'], { collection: onlyCollection() }), { on: ['job.finished'], everyMs: refreshMs });
+  const feeds = useResource<Page<Feed>>(api(['feeds'], { kind: 'episode', collection: onlyCollection() }), { on: ['job.finished'], everyMs: refreshMs });
   const leaving = useLeaving();
-  const shown = (feeds.data?.items ?? []).filter(({ id }) => !leaving.has(api(['feeds', id])));
+  const shown = (feeds.data?.items ?? []).filter(({ feed }) => !leaving.has(api(['feeds', feed])));
   if (shown.length === 0) return null;
   return (
     <section class="panel" aria-labelledby="feeds">
       <h2 id="feeds">Feeds</h2>
-      <ul class="job-rows">{shown.map((feed) => <FeedRow key={feed.id} feed={feed} />)}</ul>
+      <ul class="job-rows">{shown.map((feed) => <FeedRow key={feed.feed} feed={feed} />)}</ul>
     </section>
   );
 }

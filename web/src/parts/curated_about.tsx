@@ -8,7 +8,7 @@ import { may } from '../core/session';
 import { Icon } from './icons';
 import { deleteUnlessUndone } from './leaving';
 import { notify, notifyProblem } from './notice';
-import { soundOf } from './player';
+import { downloadOf } from './player';
 import { lengthOf, MediaBadge, titleOf, wordsOf } from './research_words';
 import { Facts } from './state';
 
@@ -84,7 +84,7 @@ export function CuratedAbout({ of }: { of: Curated }) {
           ['last seen there', when(of.last_date_curated)],
           ['its file', of.file === null ? '' : (
             <>
-              <a href={address('files', of.file)}>what became of it</a>, <a href={`${soundOf(of.file)}?download=1`} download>download</a>
+              <a href={address('files', of.file)}>what became of it</a>, <a href={downloadOf(of.file)} download>download</a>
             </>
           )],
         ]}

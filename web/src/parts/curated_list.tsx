@@ -27,7 +27,7 @@ function Row({ kind, of }: { kind: CuratedKind; of: Curated }) {
       <div class="what">
         <a href={address(kind, of.id)}>{visible(titleOf(of))}</a>
         <span class="quiet">
-          {of.date_aired && `aired ${when(of.date_aired)}, `}
+          {of.date_aired !== '' && `aired ${when(of.date_aired)}, `}
           {from !== '' && `from ${from}, `}
           in <a href={address('collections', of.collection)}>{of.collection}</a>
         </span>
@@ -36,7 +36,7 @@ function Row({ kind, of }: { kind: CuratedKind; of: Curated }) {
       <div class="how">
         {lengthOf(of) !== '' && <span>{lengthOf(of)}</span>}
         {of.priority !== 0 && <span>priority {count(of.priority)}</span>}
-        {of.found !== undefined && of.found > 0 && <span>{plural(of.found, 'finding')}</span>}
+        {of.found !== undefined && of.found > 0 && <span>{plural(of.found, 'clip')} in it</span>}
       </div>
       <MediaBadge of={of} />
     </li>

@@ -2,9 +2,11 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { api } from '../core/api';
+import { address } from '../core/router';
 import { Icon } from './icons';
 
-export const soundOf = (file: number): string => api(['files', file, 'blob']);
+// Of an episode or a clip.
+export const soundOf = ({ id }: { id: number }): string => address('research', 'media', id);
 
 export interface Player {
   element: RefObject<HTMLAudioElement | null>;
@@ -50,6 +52,8 @@ export function usePlayer(src: string | null): Player {
   return { element, now, playAt, goTo };
 }
 
+export const downloadOf = (file: number): string => api(['files', file, 'blob'], { download: true });
+
 export function Sound({ player, src, title }: { player: Player; src: string; title: string }) {
   const [broken, setBroken] = useState(false);
   useEffect(() => setBroken(false), [src]);
@@ -58,7 +62,7 @@ export function Sound({ player, src, title }: { player: Player; src: string; tit
       <audio ref={player.element} controls preload="metadata" src={src} aria-label={`Player: ${title}`} onError={() => setBroken(true)} />
       {broken && (
         <p class="bad" role="alert">
-          This browser cannot play it. <a href={`${src}?download=1`} download>Download it</a>, and open it with a player of yours.
+          This browser cannot play it. <a href={src} download>Download it</a>, and open it with a player of yours.
         </p>
       )}
     </div>

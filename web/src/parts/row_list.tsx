@@ -39,6 +39,10 @@ export function useNewest<T extends { job: number }>(
   return { ...first, data: first.data && { items: all, more: next !== undefined }, longer };
 }
 
+export function ShowMore<T>({ of, text = 'Show more' }: { of: Growing<T>; text?: string }) {
+  return of.data?.more ? <button type="button" onClick={of.longer}>{text}</button> : null;
+}
+
 export function RowList<T>({ of, title, name, children, empty, more = 'Show older ones' }: {
   of: Growing<T>;
   title?: string;
@@ -56,7 +60,7 @@ export function RowList<T>({ of, title, name, children, empty, more = 'Show olde
           <section aria-labelledby={title ? name : undefined}>
             {title && <h2 id={name}>{title}</h2>}
             <ul class="job-rows">{rows}</ul>
-            {list.more && <button type="button" onClick={of.longer}>{more}</button>}
+            <ShowMore of={of} text={more} />
           </section>
         );
       }}

@@ -31,6 +31,9 @@ class Service;
 namespace quern::fileset {
 class Service;
 }
+namespace quern::research {
+class Service;
+}
 
 namespace quern::api {
 
@@ -58,6 +61,7 @@ struct Parts {
   search::Service* search = nullptr;
   crawl::Service* crawl = nullptr;
   fileset::Service* filesets = nullptr;
+  research::Service* research = nullptr;
 };
 
 // Everything that is served, with its guard. The parts must outlive the router.
@@ -86,6 +90,8 @@ void add_retry_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_search_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_crawl_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_fileset_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_research_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_finding_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_capture_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_token_routes(Router& router, std::shared_ptr<const Parts> parts,
                       std::shared_ptr<Access> access);

@@ -329,6 +329,10 @@ const std::vector<Setting>& settings() {
       {"wayback-replay", "URL", "https://web.archive.org/web/", "captures themselves"},
       {"wayback-save", "URL", "https://web.archive.org/save", "where captures are asked for"},
       {"wayback-spn", "on|off", "on", "whether captures are asked for at all"},
+      {"local-research", "N", "1", "researchers started here while clips are to be looked for"},
+      {"research-clips", "N", "100", "clips that are looked for in an episode at once"},
+      {"research-lease", "MS", "600000", "how long a silent researcher keeps what it has leased"},
+      {"research-offer", "MS", "480000", "how long a lease waits for a researcher"},
       {"free-min", "MIB", "1024", "free space that uploads leave (or 2 % of the disk, if less)"},
       {"log", "FORMAT", "human", "human or json"},
       {"log-level", "LEVEL", "info", "debug, info, warn, error or off"},
@@ -361,6 +365,7 @@ Result<Config> load_config(const Lookup& flag, const Lookup& environment) {
   TRY(interpret_search(read, config));
   TRY(interpret_crawl(read, config));
   TRY(interpret_datasets(read, environment, config));
+  TRY(interpret_researchers(read, config));
   TRY_ASSIGN(const bool no_migrate, read.on_or_off("no-migrate"));
   config.migrate = !no_migrate;
   TRY_ASSIGN(const std::int64_t grace, read.number("grace", 0, 3600));

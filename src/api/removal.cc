@@ -9,6 +9,7 @@
 #include "fileset/file_row.h"
 #include "fileset/request_row.h"
 #include "queue/locked_partitions.h"
+#include "research/curated.h"
 #include "search/service.h"
 #include "step/import.h"
 #include "tree/remove.h"
@@ -70,6 +71,11 @@ net::Task<Result<>> remove_once(PartsPtr parts, tree::JobId job) {
   gone = false;
   while (!gone) {
     auto some = [job](Tx& tx) { return fileset::remove_fileset(tx, job); };
+    CO_TRY_ASSIGN(gone, co_await write(parts->loop, parts->writer.lane({}), std::move(some)));
+  }
+  gone = false;
+  while (!gone) {
+    auto some = store::Alone{[job](Tx& tx) { return research::remove_curated_of_job(tx, job); }};
     CO_TRY_ASSIGN(gone, co_await write(parts->loop, parts->writer.lane({}), std::move(some)));
   }
   gone = false;

@@ -138,6 +138,8 @@ CREATE TABLE research_feed (
   metadata      TEXT COLLATE "C" NOT NULL,
   etag          TEXT COLLATE "C" NOT NULL,
   last_modified TEXT COLLATE "C" NOT NULL,
+  digest        TEXT COLLATE "C" NOT NULL,  -- of what its entries say
+  title         TEXT COLLATE "C" NOT NULL,
   checked_us    BIGINT,
   next_us       BIGINT NOT NULL,
   failures      BIGINT NOT NULL,
@@ -145,3 +147,32 @@ CREATE TABLE research_feed (
   UNIQUE (kind, collection, url)
 );
 CREATE INDEX research_feed_next ON research_feed (next_us);
+
+-- What curators asked for: a job of kind episodes or clips. A recheck of a feed goes no further than what is new.
+CREATE TABLE curation (
+  job        BIGINT PRIMARY KEY,
+  kind       BIGINT NOT NULL CHECK (kind IN (1, 2)),
+  collection BIGINT NOT NULL,
+  priority   BIGINT,
+  metadata   TEXT COLLATE "C" NOT NULL,   -- JSON
+  recheck    BOOLEAN NOT NULL,
+  created_us BIGINT NOT NULL,
+  ended_us   BIGINT
+);
+
+-- What it names, each with what became of it: an address, a feed, a further page of a feed.
+CREATE TABLE curation_source (
+  job      BIGINT NOT NULL,
+  number   BIGINT NOT NULL,
+  what     BIGINT NOT NULL CHECK (what IN (1, 2)),  -- 1 an address of sound or of a feed, 2 a feed
+  url      TEXT COLLATE "C" NOT NULL,
+  said     TEXT COLLATE "C" NOT NULL,   -- JSON: title, description and date_aired as the curator gave them
+  feed     BIGINT,            -- whose page it is
+  page     BIGINT NOT NULL,   -- from 1
+  ended    BOOLEAN NOT NULL,
+  found    BIGINT NOT NULL,   -- episodes or clips
+  changed  BIGINT NOT NULL,   -- of them, those that are new or otherwise than before
+  left_out BIGINT NOT NULL,   -- entries without sound
+  problem  TEXT COLLATE "C" NOT NULL,
+  PRIMARY KEY (job, number)
+);

@@ -138,6 +138,8 @@ CREATE TABLE research_feed (
   metadata      TEXT NOT NULL,
   etag          TEXT NOT NULL,
   last_modified TEXT NOT NULL,
+  digest        TEXT NOT NULL,  -- of what its entries say
+  title         TEXT NOT NULL,
   checked_us    INTEGER,
   next_us       INTEGER NOT NULL,
   failures      INTEGER NOT NULL,
@@ -145,3 +147,32 @@ CREATE TABLE research_feed (
   UNIQUE (kind, collection, url)
 );
 CREATE INDEX research_feed_next ON research_feed (next_us);
+
+-- What curators asked for: a job of kind episodes or clips. A recheck of a feed goes no further than what is new.
+CREATE TABLE curation (
+  job        INTEGER PRIMARY KEY,
+  kind       INTEGER NOT NULL CHECK (kind IN (1, 2)),
+  collection INTEGER NOT NULL,
+  priority   INTEGER,
+  metadata   TEXT NOT NULL,   -- JSON
+  recheck    INTEGER NOT NULL,
+  created_us INTEGER NOT NULL,
+  ended_us   INTEGER
+);
+
+-- What it names, each with what became of it: an address, a feed, a further page of a feed.
+CREATE TABLE curation_source (
+  job      INTEGER NOT NULL,
+  number   INTEGER NOT NULL,
+  what     INTEGER NOT NULL CHECK (what IN (1, 2)),  -- 1 an address of sound or of a feed, 2 a feed
+  url      TEXT NOT NULL,
+  said     TEXT NOT NULL,   -- JSON: title, description and date_aired as the curator gave them
+  feed     INTEGER,            -- whose page it is
+  page     INTEGER NOT NULL,   -- from 1
+  ended    INTEGER NOT NULL,
+  found    INTEGER NOT NULL,   -- episodes or clips
+  changed  INTEGER NOT NULL,   -- of them, those that are new or otherwise than before
+  left_out INTEGER NOT NULL,   -- entries without sound
+  problem  TEXT NOT NULL,
+  PRIMARY KEY (job, number)
+) WITHOUT ROWID;

@@ -9,7 +9,7 @@
 #include "fileset/file_row.h"
 #include "fileset/request_row.h"
 #include "queue/locked_partitions.h"
-#include "research/curated.h"
+#include "research/curation.h"
 #include "search/service.h"
 #include "step/import.h"
 #include "tree/remove.h"
@@ -50,8 +50,11 @@ net::Task<Result<>> remove_partitions(PartsPtr parts, tree::JobId job) {
       TRY_ASSIGN(const auto id, queue::find_partition(tx, step::shard_name(job, number)));
       if (id) found.push_back(*id);
     }
-    TRY_ASSIGN(const auto dataset, queue::find_partition(tx, fileset::partition_name(job)));
-    if (dataset) found.push_back(*dataset);
+    for (const std::string& name :
+         {fileset::partition_name(job), research::curation_partition(job)}) {
+      TRY_ASSIGN(const auto id, queue::find_partition(tx, name));
+      if (id) found.push_back(*id);
+    }
     return found;
   };
   CO_TRY_ASSIGN(const std::vector<queue::PartitionId> partitions,
@@ -76,6 +79,11 @@ net::Task<Result<>> remove_once(PartsPtr parts, tree::JobId job) {
   gone = false;
   while (!gone) {
     auto some = store::Alone{[job](Tx& tx) { return research::remove_curated_of_job(tx, job); }};
+    CO_TRY_ASSIGN(gone, co_await write(parts->loop, parts->writer.lane({}), std::move(some)));
+  }
+  gone = false;
+  while (!gone) {
+    auto some = [job](Tx& tx) { return research::remove_curation(tx, job); };
     CO_TRY_ASSIGN(gone, co_await write(parts->loop, parts->writer.lane({}), std::move(some)));
   }
   gone = false;

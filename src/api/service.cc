@@ -74,6 +74,7 @@ std::shared_ptr<const Router> make_router(std::shared_ptr<const Parts> parts, Ho
   add_crawl_routes(*router, parts);
   add_fileset_routes(*router, parts);
   add_fileset_bytes_route(*router, parts);
+  add_episode_routes(*router, parts);
   add_research_routes(*router, parts);
   add_finding_routes(*router, parts);
   add_capture_routes(*router, parts);

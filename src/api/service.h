@@ -32,6 +32,7 @@ namespace quern::fileset {
 class Service;
 }
 namespace quern::research {
+class Curator;
 class Service;
 }
 
@@ -61,6 +62,7 @@ struct Parts {
   search::Service* search = nullptr;
   crawl::Service* crawl = nullptr;
   fileset::Service* filesets = nullptr;
+  research::Curator* curator = nullptr;
   research::Service* research = nullptr;
 };
 
@@ -90,6 +92,7 @@ void add_retry_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_search_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_crawl_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_fileset_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_episode_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_research_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_finding_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_capture_routes(Router& router, std::shared_ptr<const Parts> parts);

@@ -329,6 +329,11 @@ const std::vector<Setting>& settings() {
       {"wayback-replay", "URL", "https://web.archive.org/web/", "captures themselves"},
       {"wayback-save", "URL", "https://web.archive.org/save", "where captures are asked for"},
       {"wayback-spn", "on|off", "on", "whether captures are asked for at all"},
+      {"feed-check", "SECONDS", "3600",
+       "how often feeds of episodes and clips are looked at again"},
+      {"curate-at-once", "N", "4", "episodes and clips that are fetched at once"},
+      {"curate-gap", "MS", "1000", "pause between two requests to one host for them"},
+      {"media-bytes-max", "BYTES", "8589934592", "bytes of one episode or clip"},
       {"local-research", "N", "1", "researchers started here while clips are to be looked for"},
       {"research-clips", "N", "100", "clips that are looked for in an episode at once"},
       {"research-lease", "MS", "600000", "how long a silent researcher keeps what it has leased"},
@@ -365,6 +370,7 @@ Result<Config> load_config(const Lookup& flag, const Lookup& environment) {
   TRY(interpret_search(read, config));
   TRY(interpret_crawl(read, config));
   TRY(interpret_datasets(read, environment, config));
+  TRY(interpret_research(read, config));
   TRY(interpret_researchers(read, config));
   TRY_ASSIGN(const bool no_migrate, read.on_or_off("no-migrate"));
   config.migrate = !no_migrate;

@@ -24,6 +24,7 @@
 #include "net/endpoint.h"
 #include "queue/engine.h"
 #include "queue/http_processor.h"
+#include "research/curator.h"
 #include "research/service.h"
 #include "search/service.h"
 #include "step/options.h"
@@ -79,6 +80,7 @@ struct Config {
   crawl::ServiceOptions crawl;
   fileset::ServiceOptions filesets;
   fileset::NetworkOptions network;  // of datasets
+  research::CuratorOptions curator;
   research::ServiceOptions research;
   std::int64_t local_researchers = 1;
   LocalSteps steps;

@@ -77,6 +77,7 @@ Result<std::unique_ptr<Node>> Node::open(net::Loop& loop, const Config& config, 
   TRY(node->open_search(loop, config));
   TRY(node->open_crawl(loop, config));
   node->open_filesets(loop, config);
+  node->open_curator(loop, config);
   TRY(node->open_research(loop, config, working));
   if (working != Working::No) TRY(node->work(loop, config, working));
   TRY(node->serve(loop, config, listen));
@@ -91,6 +92,7 @@ Node::~Node() {
   server_.reset();
   engine_.reset();
   timers_.reset();
+  curator_.reset();
   research_.reset();
   filesets_.reset();
   network_.reset();
@@ -308,6 +310,32 @@ Result<> Node::work_on_filesets(net::Loop& loop, const Config& config,
   return filesets_->add_processors(processors, std::move(backends));
 }
 
+void Node::open_curator(net::Loop& loop, const Config& config) {
+  research::CuratorParts parts{
+      .loop = loop,
+      .writer = *writer_,
+      .readers = *readers_,
+      .pool = *pool_,
+      .blobs = *blobs_,
+      .data = config.data,
+      .decide = {},
+      .open_job = {},
+      .poke_job = [this](tree::JobId job) { pipeline_->poke(job); },
+      .poke = [this](queue::PartitionId id) { poke(id); },
+      .publish = [this](std::string_view name,
+                        boost::json::object data) { bus_->publish(std::string(name), data); },
+      .changed = [] {}};
+  parts.decide = [this](const std::string& type) {
+    step::Pipeline::Decision decision = pipeline_->decide(type, model::Ocr::No);
+    return research::TypeDecision{std::move(decision.step), std::move(decision.failure)};
+  };
+  parts.open_job = [this](const tree::NewJob& order) {
+    return step::open_import(*writer_, *readers_, order,
+                             [this](queue::PartitionId id) { poke(id); });
+  };
+  curator_ = std::make_unique<research::Curator>(std::move(parts), config.curator);
+}
+
 // A folder that had a database gets no new one in its place: the old one may only be elsewhere.
 Result<> Node::expect_database(const Config& config) {
   if (config.database.kind != store::StoreKind::Sqlite) return {};
@@ -351,8 +379,16 @@ Result<> Node::recover(const Config& config) {
 
 Result<> Node::serve(net::Loop& loop, const Config& config, Listen listen) {
   parts_ = std::make_shared<api::Parts>(api::Parts{
-      loop, *writer_, *readers_, *pool_, *blobs_, *pipeline_, config.shards, config.free_bytes_min,
-      config.data, snapshot_folder(config),
+      loop,
+      *writer_,
+      *readers_,
+      *pool_,
+      *blobs_,
+      *pipeline_,
+      config.shards,
+      config.free_bytes_min,
+      config.data,
+      snapshot_folder(config),
       [this] { return server_ ? server_->metrics() : net::ServerMetrics{}; },
       [this](queue::PartitionId id) { poke(id); },
       [this] {
@@ -360,7 +396,12 @@ Result<> Node::serve(net::Loop& loop, const Config& config, Listen listen) {
       },
       [this] { return engine_ ? engine_->stats() : queue::EngineStats{}; },
       [this] { return handlers_ ? handlers_->trouble() : std::map<std::string, std::string>(); },
-      bus_.get(), search_.get(), crawl_.get(), filesets_.get(), research_.get()});
+      bus_.get(),
+      search_.get(),
+      crawl_.get(),
+      filesets_.get(),
+      curator_.get(),
+      research_.get()});
   router_ = api::make_router(parts_, host_rule(config));
   net::ServerOptions options;
   options.connections_max = std::min(options.connections_max, open_files_max() / 2);
@@ -384,6 +425,7 @@ Result<> Node::work(net::Loop& loop, const Config& config, Working working) {
     processors[step::kImportKind] = pipeline_;
     TRY(crawl_->add_processors(processors));
     TRY(work_on_filesets(loop, config, processors));
+    TRY(curator_->add_processors(processors));
   }
   search_->add_processors(processors);
   processors[queue::kind_of_queue("TIMER")] = queue::make_timer_processor([this] {
@@ -399,6 +441,7 @@ Result<> Node::work(net::Loop& loop, const Config& config, Working working) {
   timers_->start();
   search_->start();
   crawl_->start();
+  curator_->start();
   return {};
 }
 
@@ -437,6 +480,7 @@ net::Task<> Node::close(std::int64_t grace_ms) {
   search_->stop_soon();
   co_await crawl_->stop();
   filesets_->stop();
+  co_await curator_->stop();
   co_await research_->stop();
   if (timers_) co_await timers_->stop();
   if (engine_) co_await engine_->stop(left_ms());

@@ -27,6 +27,7 @@
 #include "queue/engine.h"
 #include "queue/http_processor.h"
 #include "queue/timer_service.h"
+#include "research/curator.h"
 #include "research/service.h"
 #include "search/service.h"
 #include "step/pipeline.h"
@@ -70,6 +71,7 @@ class Node {
   Result<> open_search(net::Loop& loop, const Config& config);
   Result<> open_crawl(net::Loop& loop, const Config& config);
   void open_filesets(net::Loop& loop, const Config& config);
+  void open_curator(net::Loop& loop, const Config& config);
   Result<> open_research(net::Loop& loop, const Config& config, Working working);
   void free_leases_of(const std::string& researcher);
   Result<> work_on_filesets(net::Loop& loop, const Config& config, queue::Processors& processors);
@@ -91,6 +93,7 @@ class Node {
   std::unique_ptr<crawl::Service> crawl_;
   std::unique_ptr<fileset::Network> network_;  // only where it works
   std::unique_ptr<fileset::Service> filesets_;
+  std::unique_ptr<research::Curator> curator_;
   std::unique_ptr<research::Service> research_;
   std::shared_ptr<const api::Parts> parts_;
   std::filesystem::path worker_socket_;  // of PostgreSQL nodes: for their own workers

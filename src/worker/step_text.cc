@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "base/xml_text.h"
 #include "model/steps.h"
 #include "worker/charset.h"
 #include "worker/steps.h"
@@ -11,7 +12,6 @@
 #include "worker/text_layout.h"
 #include "worker/text_pdf.h"
 #include "worker/thumbnail.h"
-#include "worker/xml_text.h"
 
 namespace quern::worker {
 namespace {

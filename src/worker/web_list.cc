@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "worker/ascii.h"
-#include "worker/web_date.h"
-#include "worker/xml_scanner.h"
+#include "base/ascii.h"
+#include "base/web_date.h"
+#include "base/xml_scanner.h"
 
 namespace quern::worker {
 namespace {

@@ -6,10 +6,10 @@
 
 #include <boost/json.hpp>
 
+#include "base/xml_scanner.h"
 #include "worker/step_harness.h"
 #include "worker/steps.h"
 #include "worker/web_list.h"
-#include "worker/xml_scanner.h"
 
 namespace quern::worker {
 namespace {

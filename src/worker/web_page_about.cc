@@ -1,7 +1,7 @@
 #include "worker/web_page_about.h"
 
-#include "worker/ascii.h"
-#include "worker/web_date.h"
+#include "base/ascii.h"
+#include "base/web_date.h"
 
 namespace quern::worker {
 namespace {

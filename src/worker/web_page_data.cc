@@ -2,8 +2,8 @@
 
 #include <boost/json.hpp>
 
-#include "worker/ascii.h"
-#include "worker/web_date.h"
+#include "base/ascii.h"
+#include "base/web_date.h"
 
 namespace quern::worker {
 namespace {

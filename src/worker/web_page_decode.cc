@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
-#include "worker/ascii.h"
 #include "worker/charset.h"
 #include "worker/html_decode.h"
 #include "worker/text_decode.h"

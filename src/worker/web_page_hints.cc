@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "worker/ascii.h"
+#include "base/ascii.h"
 
 namespace quern::worker {
 namespace {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "worker/ascii.h"
+#include "base/ascii.h"
 
 namespace quern::worker {
 namespace {

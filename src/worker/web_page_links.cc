@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/log.h"
 #include "base/utf8.h"
-#include "worker/ascii.h"
 
 namespace quern::worker {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "worker/ascii.h"
+#include "base/ascii.h"
 #include "worker/html_text.h"
 #include "worker/web_page_hints.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "worker/ascii.h"
+#include "base/ascii.h"
 
 namespace quern::worker {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <boost/json.hpp>
 
+#include "base/web_date.h"
 #include "worker/step_harness.h"
 #include "worker/steps.h"
-#include "worker/web_date.h"
 #include "worker/web_page_decode.h"
 #include "worker/web_page_language.h"
 #include "worker/web_page_links.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
-#include "worker/ascii.h"
 
 namespace quern::worker {
 namespace {

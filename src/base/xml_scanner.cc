@@ -1,11 +1,11 @@
-#include "worker/xml_scanner.h"
+#include "base/xml_scanner.h"
 
 #include <algorithm>
 
-#include "worker/ascii.h"
-#include "worker/xml_text.h"
+#include "base/ascii.h"
+#include "base/xml_text.h"
 
-namespace quern::worker {
+namespace quern {
 namespace {
 
 constexpr std::string_view kData = "<![CDATA[";
@@ -95,7 +95,10 @@ XmlScanner::Token XmlScanner::take_tag() {
   if (closes) tag.remove_prefix(1);
   is_empty_ = !closes && tag.ends_with('/');
   if (is_empty_) tag.remove_suffix(1);
-  name_ = without_prefix(take_name(tag));
+  const std::string_view whole = take_name(tag);
+  name_ = without_prefix(whole);
+  prefix_ = whole.substr(0, whole.size() - name_.size());
+  if (!prefix_.empty()) prefix_.remove_suffix(1);
   attributes_ = tag;
   return closes ? Token::Close : Token::Open;
 }
@@ -159,4 +162,4 @@ std::string XmlScanner::text() const {
   return is_data_ ? std::string(text_) : xml_text(text_);
 }
 
-}  // namespace quern::worker
+}  // namespace quern

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::worker {
+namespace quern {
 
 // Whether it begins as XML does.
 bool begins_as_xml(std::string_view text);
@@ -13,4 +13,4 @@ bool begins_as_xml(std::string_view text);
 // Nothing is fetched, and no entity of the document's own is expanded. Pure; valid UTF-8 stays so.
 std::string xml_text(std::string_view xml);
 
-}  // namespace quern::worker
+}  // namespace quern

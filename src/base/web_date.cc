@@ -1,13 +1,13 @@
-#include "worker/web_date.h"
+#include "base/web_date.h"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <optional>
 
-#include "worker/ascii.h"
+#include "base/ascii.h"
 
-namespace quern::worker {
+namespace quern {
 namespace {
 
 constexpr std::size_t kDateBytesMax = 64;
@@ -177,4 +177,4 @@ std::string iso_date(std::string_view text) {
   return fmt::format("{:04}-{:02}-{:02}{}", parts->year, parts->month, parts->day, parts->time);
 }
 
-}  // namespace quern::worker
+}  // namespace quern

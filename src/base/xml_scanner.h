@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::worker {
+namespace quern {
 
 class XmlScanner {
  public:
@@ -20,6 +20,8 @@ class XmlScanner {
 
   // Of Open and Close.
   std::string_view name() const { return name_; }
+  // What stands before the name's colon; "" where it has none.
+  std::string_view prefix() const { return prefix_; }
   // Of Open: "<a/>" has no Close.
   bool is_empty() const { return is_empty_; }
   // Of Open: as it is meant, by its name without prefix; "" where it has none.
@@ -40,10 +42,11 @@ class XmlScanner {
   std::string_view xml_;
   std::size_t at_ = 0;
   std::string_view name_;
+  std::string_view prefix_;
   std::string_view attributes_;
   std::string_view text_;
   bool is_data_ = false;
   bool is_empty_ = false;
 };
 
-}  // namespace quern::worker
+}  // namespace quern

@@ -1,11 +1,11 @@
-#include "worker/xml_text.h"
+#include "base/xml_text.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <utility>
 
-namespace quern::worker {
+namespace quern {
 namespace {
 
 constexpr std::size_t kReferenceBytesMax = 12;
@@ -121,4 +121,4 @@ std::string xml_text(std::string_view xml) {
   return Reader(xml).run();
 }
 
-}  // namespace quern::worker
+}  // namespace quern

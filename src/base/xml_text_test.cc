@@ -1,8 +1,8 @@
-#include "worker/xml_text.h"
+#include "base/xml_text.h"
 
 #include <gtest/gtest.h>
 
-namespace quern::worker {
+namespace quern {
 namespace {
 
 TEST(XmlTextTest, MarksGoAndWhatTheyHoldStays) {
@@ -32,4 +32,4 @@ TEST(XmlTextTest, OnlyWhatSaysSoIsXml) {
 }
 
 }  // namespace
-}  // namespace quern::worker
+}  // namespace quern

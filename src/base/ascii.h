@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::worker {
+namespace quern {
 
 constexpr bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
@@ -52,4 +52,4 @@ inline std::string_view take_word(std::string_view& text) {
   return word;
 }
 
-}  // namespace quern::worker
+}  // namespace quern

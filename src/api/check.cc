@@ -9,6 +9,7 @@
 #include "crawl/service.h"
 #include "net/event.h"
 #include "queue/check.h"
+#include "research/check.h"
 #include "search/check.h"
 #include "tree/check.h"
 
@@ -42,6 +43,8 @@ Problems check_all(const Parts& parts) {
   add(of_tree);
   TRY_ASSIGN(const std::vector<std::string> of_search, search::check_search(parts.readers));
   add(of_search);
+  TRY_ASSIGN(const std::vector<std::string> of_research, research::check_research(parts.readers));
+  add(of_research);
   if (parts.crawl != nullptr) {
     TRY_ASSIGN(const std::vector<std::string> of_crawls,
                crawl::check_crawl(parts.readers, parts.crawl->warcs()));

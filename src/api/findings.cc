@@ -54,7 +54,7 @@ net::Task<Result<>> list(PartsPtr parts, Call call) {
 
 net::Task<Result<>> show(PartsPtr parts, Call call) {
   CO_TRY(Parameters(call.target).finish());
-  const research::Options options = parts->research->options();
+  const research::Options options = parts->research->options().leases;
   auto load = [options](Tx& tx) { return research::load_status(tx, options); };
   CO_TRY_ASSIGN(const research::ResearchStatus status,
                 co_await read(parts->loop, parts->readers, std::move(load)));

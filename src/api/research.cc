@@ -9,6 +9,7 @@
 #include "api/research_json.h"
 #include "api/service.h"
 #include "base/base64.h"
+#include "model/finder_version.h"
 #include "research/fingerprint.h"
 #include "research/service.h"
 #include "step/task_json.h"
@@ -40,9 +41,9 @@ Result<CuratedId> parse_curated(const std::string& text) {
 net::Task<Result<>> hand_out(PartsPtr parts, Call call, research::WorkItem item) {
   ItemJson about;
   about.base = step::base_url(call.exchange.request().headers.find("Host"));
-  about.lease_ms = parts->research->options().lease_ms;
-  about.algorithm = parts->research->algorithm();
-  about.fingerprint_version = parts->research->fingerprint_version();
+  about.lease_ms = parts->research->options().leases.lease_ms;
+  about.algorithm = model::kFinderAlgorithm;
+  about.fingerprint_version = model::kFinderFingerprint;
   const CuratedId episode = item.episode.id;
   const std::int64_t version = about.fingerprint_version;
   auto find = [episode, version](Tx& tx) {
@@ -53,23 +54,25 @@ net::Task<Result<>> hand_out(PartsPtr parts, Call call, research::WorkItem item)
   const std::string body = json::serialize(item_json(item, about));
   const Result<> sent = co_await call.exchange.respond(net::json_response(200, body));
   // It went while it waited: nobody has this.
-  if (!sent.ok()) co_await parts->research->give_back(item.lease.id, episode);
+  if (!sent.ok()) CO_TRY(co_await parts->research->give_back(item.lease.id));
   co_return sent;
 }
 
 net::Task<Result<>> work(PartsPtr parts, Call call) {
   CO_TRY(Parameters(call.target).finish());
   CO_TRY_ASSIGN(const std::string body, co_await call.exchange.read_all(kJsonBodyBytesMax));
-  CO_TRY_ASSIGN(WorkQuestion question, parse_work_question(body));
-  if (question.researcher.empty()) question.researcher = call.exchange.peer_address();
-  if (question.researcher.empty()) question.researcher = "unknown";
+  CO_TRY_ASSIGN(const WorkQuestion question, parse_work_question(body));
   net::Exchange* exchange = &call.exchange;
-  const research::Service::Wait wait = [exchange](net::Event& event, net::Instant until) {
+  research::WorkOrder order;
+  order.researcher = question.researcher;
+  if (order.researcher.empty()) order.researcher = exchange->peer_address();
+  if (order.researcher.empty()) order.researcher = "unknown";
+  order.wait_ms = question.wait_ms;
+  order.wait = [exchange](net::Event& event, net::Instant until) {
     return exchange->wait(event, until);
   };
-  const net::Instant deadline = net::in_ms(question.wait_ms);
   CO_TRY_ASSIGN(std::optional<research::WorkItem> item,
-                co_await parts->research->wait_for_work(question.researcher, deadline, wait));
+                co_await parts->research->wait_for_work(std::move(order)));
   if (!item) co_return co_await call.exchange.respond(net::empty_response(204));
   co_return co_await hand_out(parts, call, *std::move(item));
 }
@@ -80,7 +83,7 @@ net::Task<Result<>> results(PartsPtr parts, Call call) {
   CO_TRY(Parameters(call.target).finish());
   call.exchange.limit_body(research::kResultBytesMax);
   CO_TRY_ASSIGN(std::string body, co_await call.exchange.read_all(research::kResultBytesMax));
-  CO_TRY_ASSIGN(const research::Service::Answer answer,
+  CO_TRY_ASSIGN(const research::ReportAnswer answer,
                 co_await parts->research->report(std::move(body)));
   if (answer.dead_letter) {
     const json::object dead{{"dead_letter", true}, {"reason", answer.reason}};

@@ -119,6 +119,11 @@ Result<std::optional<WorkItem>> take_work(Tx& tx, const std::string& researcher,
   return std::optional<WorkItem>();
 }
 
+Result<> drop_lease(Tx& tx, const std::string& id) {
+  TRY(tx.exec(kDrop, id));
+  return {};
+}
+
 Result<bool> has_waiting(Tx& tx) {
   TRY_ASSIGN(const std::int64_t now_us, tx.now_us());
   TRY_ASSIGN(const Rows rows, tx.query(kWaiting, now_us));

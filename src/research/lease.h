@@ -63,6 +63,8 @@ Result<std::optional<WorkItem>> take_work(store::Tx& tx, const std::string& rese
                                           const Options& options);
 // While it holds its poll.
 Result<> note_researcher(store::Tx& tx, const std::string& researcher);
+// An item that did not reach its researcher, or that it gives back: its clips are free again.
+Result<> drop_lease(store::Tx& tx, const std::string& id);
 Result<> validate_researcher(std::string_view name);
 // Whether an item waits that can be taken.
 Result<bool> has_waiting(store::Tx& tx);

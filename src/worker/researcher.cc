@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "sound/finder.h"
+#include "model/finder_version.h"
 #include "worker/box_start.h"
 
 namespace quern::worker {
@@ -20,15 +20,15 @@ constexpr std::chrono::milliseconds kHeld{50};
 
 // Results of another version would be worth nothing to the server.
 Result<> expect_known(const ResearchItem& item) {
-  if (item.algorithm == sound::kAlgorithm &&
-      item.fingerprint_version == sound::kFingerprintVersion) {
+  if (item.algorithm == model::kFinderAlgorithm &&
+      item.fingerprint_version == model::kFinderFingerprint) {
     return {};
   }
   return Error{Errc::Invalid,
                fmt::format("the server wants version {}.{} of the search, and this program has "
                            "{}.{}: install the quern-steps that belongs to the server",
-                           item.algorithm, item.fingerprint_version, sound::kAlgorithm,
-                           sound::kFingerprintVersion)};
+                           item.algorithm, item.fingerprint_version, model::kFinderAlgorithm,
+                           model::kFinderFingerprint)};
 }
 
 }  // namespace

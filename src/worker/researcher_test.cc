@@ -8,8 +8,8 @@
 #include <deque>
 #include <map>
 
+#include "model/finder_version.h"
 #include "net/server.h"
-#include "sound/finder.h"
 #include "support/program.h"
 #include "worker/base64.h"
 
@@ -54,7 +54,7 @@ class ResearchServer {
     json::object item{{"lease_id", "lease-" + std::to_string(episode)},
                       {"lease_ms", lease_ms},
                       {"algorithm", algorithm},
-                      {"fingerprint_version", sound::kFingerprintVersion},
+                      {"fingerprint_version", model::kFinderFingerprint},
                       {"episode", media(episode, sound)}};
     json::array list;
     std::int64_t id = 100;
@@ -103,7 +103,7 @@ class ResearchServer {
   std::vector<int> answers;  // to results, before they are taken
   std::string waveform, authorization;
   std::int64_t lease_ms = 60'000;
-  std::int64_t algorithm = sound::kAlgorithm;
+  std::int64_t algorithm = model::kFinderAlgorithm;
   int media_status = 200;
 
  private:
@@ -400,7 +400,7 @@ TEST_F(ResearcherTest, OneWithNothingToDoEndsByItself) {
 }
 
 TEST_F(ResearcherTest, OneOfAnotherVersionSaysSoAndEnds) {
-  server_.algorithm = sound::kAlgorithm + 1;
+  server_.algorithm = model::kFinderAlgorithm + 1;
   start();
   server_.lend(1, "episode", {"found"});
   server_.run_until([this] { return ended_; });

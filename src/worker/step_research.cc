@@ -2,6 +2,7 @@
 // research_lines.h tells what comes in and what goes out.
 #include <fmt/format.h>
 
+#include "model/finder_version.h"
 #include "sound/finder.h"
 #include "worker/research_lines.h"
 #include "worker/sound_file.h"
@@ -12,6 +13,10 @@ namespace quern::worker {
 namespace {
 
 using model::ErrorKind;
+
+// The server asks for these.
+static_assert(sound::kAlgorithm == model::kFinderAlgorithm);
+static_assert(sound::kFingerprintVersion == model::kFinderFingerprint);
 
 // Of clips that are compared in one pass over the episode.
 constexpr std::size_t kPreparedBytesMax = 512 * 1024 * 1024;

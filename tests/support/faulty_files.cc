@@ -297,6 +297,12 @@ void FaultyFiles::plan_body(Plan& plan, const std::string& head) const {
   if (file.ranges) plan.headers.emplace_back("Accept-Ranges", "bytes");
   plan.bytes = static_cast<std::int64_t>(size);
   plan.total = plan.bytes;
+  if (!file.etag.empty() && header_of(head, "If-None-Match") == file.etag) {
+    plan.status = 304;
+    plan.page = "";
+    plan.bytes = 0;
+    return;
+  }
   if (range.empty() || !same || !file.ranges) return;
   const bool ignores = plan.fault && plan.fault->kind == Fault::Kind::WholeAnyway;
   const net::RangeChoice choice = net::choose_range(range, size);

@@ -70,6 +70,8 @@ export interface ResearchStatus {
   found: number;
   failed: number;
   dead_letters: number;
+  fetching?: number; // recordings that are on the way
+  media_failed?: number; // and those that could not be had
   idle: boolean;
   nothing_open?: boolean;
 }

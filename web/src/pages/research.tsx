@@ -29,10 +29,14 @@ function Teaching({ status }: { status: ResearchStatus }) {
   );
 }
 
+const isFetching = (status: ResearchStatus): boolean => (status.fetching ?? 0) > 0 && status.waiting === 0 && status.taken === 0;
+const isStuck = (status: ResearchStatus): boolean => status.researchers === 0 && status.taken === 0;
+
 // What stands still says why, and what to do.
 function State({ status }: { status: ResearchStatus }) {
   if (status.idle) return <p>Every clip was looked for in every episode. What you add is looked for by itself.</p>;
-  if (status.researchers === 0 && status.taken === 0) {
+  if (isFetching(status)) return <p>{plural(status.fetching ?? 0, 'recording is', 'recordings are')} being fetched.</p>;
+  if (isStuck(status)) {
     return (
       <>
         <p>
@@ -49,7 +53,8 @@ function State({ status }: { status: ResearchStatus }) {
 
 function StateBadge({ status }: { status: ResearchStatus }) {
   if (status.idle) return <Badge tone="done">Done</Badge>;
-  return status.researchers === 0 && status.taken === 0 ? <Badge tone="warn">Nobody listens</Badge> : <Badge tone="running">Listening</Badge>;
+  if (isFetching(status)) return <Badge tone="running">Fetching</Badge>;
+  return isStuck(status) ? <Badge tone="warn">Nobody listens</Badge> : <Badge tone="running">Listening</Badge>;
 }
 
 function Counts({ status }: { status: ResearchStatus }) {
@@ -105,6 +110,12 @@ export default function ResearchPage() {
               </h2>
               <State status={status} />
               <Counts status={status} />
+              {(status.media_failed ?? 0) > 0 && (
+                <p class="bad">
+                  {plural(status.media_failed ?? 0, 'recording', 'recordings')} could not be had: <a href="/episodes">episodes</a> and{' '}
+                  <a href="/clips">clips</a> say why.
+                </p>
+              )}
               {status.dead_letters > 0 && (
                 <p class="quiet">A report is refused for good when it came several times and made no sense. Look at who sends it.</p>
               )}

@@ -60,9 +60,10 @@ net::Task<Result<>> show(PartsPtr parts, Call call) {
 
 // {"retry":"failed"}, of an episode, a clip, or all.
 Result<research::ResultFilter> parse_retry(const std::string& body) {
-  const Error wrong{Errc::Invalid,
-                    R"(expected {"retry":"failed"}, with an "episode" or a "clip" where it is to be )"
-                    "one only"};
+  const Error wrong{
+      Errc::Invalid,
+      R"(expected {"retry":"failed"}, with an "episode" or a "clip" where it is to be )"
+      "one only"};
   TRY_ASSIGN(const json::object object, parse_object(body));
   research::ResultFilter filter;
   bool asked = false;
@@ -87,10 +88,8 @@ net::Task<Result<>> retry(PartsPtr parts, Call call) {
   std::int64_t all = 0;
   // Each round opens some; what failed anew meanwhile waits for the next request.
   for (std::int64_t reopened = 1; reopened > 0 && !call.exchange.stopping();) {
-    auto reopen =
-        store::Alone{[filter](Tx& tx) { return research::retry_failed(tx, filter); }};
-    CO_TRY_ASSIGN(reopened,
-                  co_await write(parts->loop, parts->writer.lane({}), std::move(reopen)));
+    auto reopen = store::Alone{[filter](Tx& tx) { return research::retry_failed(tx, filter); }};
+    CO_TRY_ASSIGN(reopened, co_await write(parts->loop, parts->writer.lane({}), std::move(reopen)));
     all += reopened;
   }
   if (all > 0) parts->research->poke();

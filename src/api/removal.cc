@@ -96,6 +96,8 @@ net::Task<Result<>> remove_once(PartsPtr parts, tree::JobId job) {
     auto some = [](Tx& tx) { return crawl::remove_gone_collections(tx); };
     CO_TRY_ASSIGN(gone, co_await write(parts->loop, parts->writer.lane({}), std::move(some)));
   }
+  auto feeds = [](Tx& tx) { return research::remove_gone_feeds(tx); };
+  CO_TRY(co_await write(parts->loop, parts->writer.lane({}), std::move(feeds)));
   co_return Result<>();
 }
 

@@ -70,9 +70,8 @@ json::object item_json(const research::WorkItem& item, const ItemJson& about) {
 }
 
 json::object to_json(const research::Reported& reported) {
-  json::object out{{"stored", reported.stored},
-                   {"extended", reported.extended},
-                   {"revoked", reported.revoked}};
+  json::object out{
+      {"stored", reported.stored}, {"extended", reported.extended}, {"revoked", reported.revoked}};
   if (reported.extended) out["expires"] = io::utc_text(reported.expires_us);
   return out;
 }
@@ -83,6 +82,8 @@ json::object to_json(const research::ResearchStatus& status) {
           {"taken", status.taken},
           {"episodes", status.episodes},
           {"clips", status.clips},
+          {"fetching", status.fetching},
+          {"media_failed", status.media_failed},
           {"results", status.results},
           {"found", status.found},
           {"failed", status.failed},

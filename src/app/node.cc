@@ -324,7 +324,7 @@ void Node::open_curator(net::Loop& loop, const Config& config) {
       .poke = [this](queue::PartitionId id) { poke(id); },
       .publish = [this](std::string_view name,
                         boost::json::object data) { bus_->publish(std::string(name), data); },
-      .changed = [] {}};
+      .changed = [this] { research_->poke(); }};
   parts.decide = [this](const std::string& type) {
     step::Pipeline::Decision decision = pipeline_->decide(type, model::Ocr::No);
     return research::TypeDecision{std::move(decision.step), std::move(decision.failure)};

@@ -51,8 +51,8 @@ std::string standing(const json::object& status) {
     return "there is work, and no researcher: 'quern serve' starts one by itself, and so does "
            "'quern-steps --server URL --research' on any machine";
   }
-  return fmt::format("{} asked for work", count_text(researchers, "researcher has",
-                                                     "researchers have"));
+  return fmt::format("{} asked for work",
+                     count_text(researchers, "researcher has", "researchers have"));
 }
 
 std::vector<std::string> describe(const json::object& status) {
@@ -63,9 +63,10 @@ std::vector<std::string> describe(const json::object& status) {
     lines.emplace_back("every clip was looked for in every episode");
   }
   if (number_in(status, "media_failed") > 0) {
-    lines.push_back(fmt::format("{} could not be fetched: 'quern episodes list' and 'quern clips "
-                                "list' say why",
-                                count_text(number_in(status, "media_failed"), "file", "files")));
+    lines.push_back(
+        fmt::format("{} could not be fetched: 'quern episodes list' and 'quern clips "
+                    "list' say why",
+                    count_text(number_in(status, "media_failed"), "file", "files")));
   }
   if (number_in(status, "failed") > 0) {
     lines.emplace_back(
@@ -73,8 +74,9 @@ std::vector<std::string> describe(const json::object& status) {
         "why");
   }
   if (number_in(status, "dead_letters") > 0) {
-    lines.push_back(fmt::format("{} could not be taken",
-                                count_text(number_in(status, "dead_letters"), "report", "reports")));
+    lines.push_back(
+        fmt::format("{} could not be taken",
+                    count_text(number_in(status, "dead_letters"), "report", "reports")));
   }
   return lines;
 }
@@ -86,7 +88,8 @@ Result<> say(const Command& command, const json::object& status) {
 }
 
 net::Task<Result<json::object>> load(Door& door) {
-  CO_TRY_ASSIGN(const json::value status, co_await call(door, net::get_request("/api/v1/research")));
+  CO_TRY_ASSIGN(const json::value status,
+                co_await call(door, net::get_request("/api/v1/research")));
   co_return status.as_object();
 }
 
@@ -169,8 +172,8 @@ std::string clock_text(std::int64_t offset_ns) {
 
 std::string finding_text(const json::object& pair, const json::object* at) {
   std::string text = fmt::format("{} {}  {} {}", number_in(pair, "episode"),
-                                 printable(text_in(pair, "episode_title")),
-                                 number_in(pair, "clip"), printable(text_in(pair, "clip_title")));
+                                 printable(text_in(pair, "episode_title")), number_in(pair, "clip"),
+                                 printable(text_in(pair, "clip_title")));
   if (at != nullptr) {
     return fmt::format("{:>12}  {:.3f}  {}",
                        clock_text(at->at("offset_ns").to_number<std::int64_t>()),
@@ -246,7 +249,8 @@ void add_research_commands(CLI::App& app, Run& run) {
       ->type_name("NAME");
   findings->add_flag("--all", filter->all, "also what is not there, and what failed");
   findings->footer(
-      "With --json each line is an object: episode, clip, found, offset_seconds, score. A clip that "
+      "With --json each line is an object: episode, clip, found, offset_seconds, score. A clip "
+      "that "
       "is not in an episode has one line, with \"found\":false.\n"
       "Examples:\n"
       "  quern findings --episode 3\n"

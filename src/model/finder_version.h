@@ -1,5 +1,5 @@
-// Which version of the search for clips a server asks for, and a worker has. Both programs are built
-// with this; worker/step_research.cc holds it to be that of the finder.
+// Which version of the search for clips a server asks for, and a worker has. Both programs are
+// built with this; worker/step_research.cc holds it to be that of the finder.
 #pragma once
 
 #include <cstdint>

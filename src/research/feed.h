@@ -22,7 +22,6 @@ inline constexpr std::int64_t kFeedPagesMax = 1000;
 inline constexpr std::size_t kFeedDepthMax = 100;  // of elements; what is deeper is not looked at
 inline constexpr std::size_t kFeedTitleBytesMax = 500;
 inline constexpr std::size_t kFeedTextBytesMax = 16 * 1024;
-inline constexpr std::size_t kFeedIdBytesMax = 512;
 // Bytes in which the first element must begin.
 inline constexpr std::size_t kFeedSniffBytes = 64 * 1024;
 

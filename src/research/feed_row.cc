@@ -32,6 +32,9 @@ constexpr Sql kList{QUERN_FEED
                     " WHERE f.id > $1 AND ($2 = 0 OR f.kind = $2) AND ($3 = '' OR n.name = $3)"
                     " ORDER BY f.id LIMIT $4"};
 constexpr Sql kRemove{"DELETE FROM research_feed WHERE id = $1"};
+constexpr Sql kRemoveGone{
+    "DELETE FROM research_feed WHERE NOT EXISTS"
+    " (SELECT 1 FROM collection AS n WHERE n.id = research_feed.collection)"};
 constexpr Sql kDue{
     QUERN_FEED " WHERE f.next_us <= $1 ORDER BY f.next_us LIMIT $2",
     QUERN_FEED " WHERE f.next_us <= $1 ORDER BY f.next_us LIMIT $2 FOR UPDATE OF f SKIP LOCKED"};
@@ -110,6 +113,10 @@ Result<> remove_feed(Tx& tx, FeedId id) {
   TRY_ASSIGN(const std::int64_t removed, tx.exec(kRemove, id));
   if (removed == 0) return no_feed(id);
   return {};
+}
+
+Result<std::int64_t> remove_gone_feeds(Tx& tx) {
+  return tx.exec(kRemoveGone);
 }
 
 Result<std::vector<FeedRow>> claim_due_feeds(Tx& tx, std::size_t limit) {

@@ -60,6 +60,8 @@ struct FeedFilter {
 Result<std::vector<FeedRow>> list_feeds(store::Tx& tx, const FeedFilter& filter);
 // What it brought stays. Missing.
 Result<> remove_feed(store::Tx& tx, FeedId id);
+// Feeds of collections that are no more; how many.
+Result<std::int64_t> remove_gone_feeds(store::Tx& tx);
 
 // Those whose check is due: the caller's for kFeedClaimUs.
 Result<std::vector<FeedRow>> claim_due_feeds(store::Tx& tx, std::size_t limit);

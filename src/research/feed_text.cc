@@ -118,6 +118,7 @@ std::string rfc3339_of(std::string_view date) {
   const std::chrono::sys_seconds instant{std::chrono::seconds(seconds)};
   const auto days = std::chrono::floor<std::chrono::days>(instant);
   const std::chrono::year_month_day whole(days);
+  if (static_cast<int>(whole.year()) > 9999) return "";
   const auto left = (instant - days).count();
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(whole.year()),
                      static_cast<unsigned>(whole.month()), static_cast<unsigned>(whole.day()),

@@ -98,6 +98,7 @@ Result<Clip> prepare(Source& clip, Waveform* waveform = nullptr);
 struct Candidate {
   std::int64_t sample = 0;  // of the episode, where the clip begins; may be a little below 0
   double speed = 1;         // roughly
+  std::int64_t anchor = 0;  // of the clip: what it was recognised by has its middle there
   double distance = 0;      // bits that differ: 0 none, 0.5 as many as between any two sounds
   bool everywhere = false;  // a clip too short for fingerprints: compared with all of the episode
 };

@@ -255,8 +255,8 @@ StepEnd run_counting(StepContext& context) {
   return std::nullopt;
 }
 
-// "crash" and "hang" do that; "once" and "found" are found, "sound" if there is the sound; "silence"
-// cannot be looked for; "lie" says nonsense; anything else is not there.
+// "crash" and "hang" do that; "once" and "found" are found, "sound" if there is the sound;
+// "silence" cannot be looked for; "lie" says nonsense; anything else is not there.
 void look_for(StepContext& context, std::size_t place, const std::string& clip, bool has_sound) {
   const auto say = [&context](const ResearchLine& line) {
     context.out.raw(line_of(line));
@@ -323,7 +323,7 @@ int main(int argc, char** argv) {
                         counting_step(),
                         unready_step()};
   if (argc == 3) return box_main(argc, argv, steps);
-  constexpr StepPlace kHere[] = {{"Hostile", ""}, {"Guess", ""}, {"Counting", ""}, {"Unready", ""},
-                                 {"Research", ""}};
+  constexpr StepPlace kHere[] = {
+      {"Hostile", ""}, {"Guess", ""}, {"Counting", ""}, {"Unready", ""}, {"Research", ""}};
   return worker_main(argc, argv, kHere);
 }

@@ -69,8 +69,8 @@ net::Task<> ResearchCalls::pause() {
 
 net::Task<Result<std::optional<ResearchItem>>> ResearchCalls::ask_for_work() {
   const boost::json::object about{{"researcher", options_.worker_name}, {"wait_ms", kAskWaitMs}};
-  net::Request request = net::post_request(target("/research/work"),
-                                           boost::json::serialize(about), "application/json");
+  net::Request request = net::post_request(target("/research/work"), boost::json::serialize(about),
+                                           "application/json");
   request.first_byte_ms = options_.poll_ms;
   // What was handed to a connection that turns out dead comes back by itself.
   request.repeat = net::Repeat::Always;
@@ -78,9 +78,8 @@ net::Task<Result<std::optional<ResearchItem>>> ResearchCalls::ask_for_work() {
   CO_TRY_ASSIGN(const net::Response answer, co_await line.fetch(std::move(request), kItemBytesMax));
   if (answer.status == 204) co_return std::optional<ResearchItem>();
   if (answer.status != 200) {
-    co_return Error{Errc::Unavailable,
-                    fmt::format("the server answered {}: {}", answer.status,
-                                answer.body.substr(0, kRefusalShownMax))};
+    co_return Error{Errc::Unavailable, fmt::format("the server answered {}: {}", answer.status,
+                                                   answer.body.substr(0, kRefusalShownMax))};
   }
   CO_TRY_ASSIGN(ResearchItem item, parse_research_item(answer.body));
   co_return std::optional<ResearchItem>(std::move(item));
@@ -149,8 +148,7 @@ net::Task<Result<std::string>> ResearchCalls::fetch_small(std::string target,
 
 net::Task<Result<>> ResearchCalls::tell(std::string json) {
   for (int refused = 0; refused < kTellTriesMax;) {
-    net::Request request =
-        net::post_request(target("/research/results"), json, "application/json");
+    net::Request request = net::post_request(target("/research/results"), json, "application/json");
     // The same result twice is one.
     request.repeat = net::Repeat::Always;
     const auto answer =
@@ -162,8 +160,8 @@ net::Task<Result<>> ResearchCalls::tell(std::string json) {
     if (cut_) co_return canceled();
     if (answer && !is_for_later(answer->status)) {
       ++refused;
-      log_warn("research.refused", {{"status", answer->status},
-                                    {"answer", answer->body.substr(0, kRefusalShownMax)}});
+      log_warn("research.refused",
+               {{"status", answer->status}, {"answer", answer->body.substr(0, kRefusalShownMax)}});
     } else if (!answer) {
       log_warn("research.away", {{"error", answer.error().message()}});
     }
@@ -193,9 +191,10 @@ net::Task<> ResearchCalls::put_fingerprint(const ResearchItem& item, const MadeF
   const auto answer =
       co_await lines_.of_server(Purpose::Fragments).fetch(std::move(request), kAnswerBytesMax);
   if (answer && answer->status < 300) co_return;
-  log_warn("research.fingerprint_not_kept",
-           {{"episode", item.episode.id},
-            {"error", answer ? answer->body.substr(0, kRefusalShownMax) : answer.error().message()}});
+  log_warn(
+      "research.fingerprint_not_kept",
+      {{"episode", item.episode.id},
+       {"error", answer ? answer->body.substr(0, kRefusalShownMax) : answer.error().message()}});
 }
 
 }  // namespace quern::worker

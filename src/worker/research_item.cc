@@ -27,7 +27,8 @@ Result<std::int64_t> number_of(const json::object& object, std::string_view key)
   return number;
 }
 
-// Whatever the URL's host is called: it is the server that was asked, and nobody else gets our token.
+// Whatever the URL's host is called: it is the server that was asked, and nobody else gets our
+// token.
 Result<std::string> target_of(std::string_view url) {
   TRY_ASSIGN(const Address address, parse_address(url));
   if (address.target.empty()) return wrong("url");

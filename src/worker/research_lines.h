@@ -1,7 +1,8 @@
 // What a researcher and its box say to each other: tasks, lines, fingerprints. Pure.
 //
 //   task    {"metadata":{"mode":"index"}}                       inputs: the episode
-//           {"metadata":{"mode":"search","sound":true|false}}   inputs: its fingerprint, its sound, clips
+//           {"metadata":{"mode":"search","sound":true|false}}   inputs: its fingerprint, its sound,
+//           clips
 //   lines   {"begin":CLIP}                   it looks at this one now; where it dies is known so
 //           {"pass":true}                    no particular one: it goes through the episode's sound
 //           {"clip":CLIP,"needs_sound":true} the fingerprint alone cannot tell

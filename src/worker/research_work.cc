@@ -22,8 +22,7 @@ std::string text_of(const Failure& failure) {
 
 // Whose fault it is that an item cannot be done: its own, or this machine's and the way to it.
 bool is_of_the_item(const Error& why) {
-  return why.kind() == Errc::Corrupt || why.kind() == Errc::TooLarge ||
-         why.kind() == Errc::Invalid;
+  return why.kind() == Errc::Corrupt || why.kind() == Errc::TooLarge || why.kind() == Errc::Invalid;
 }
 
 std::vector<std::size_t> places(const ResearchWork& work, State state) {
@@ -75,9 +74,8 @@ net::Task<Result<>> Researcher::prepare(WorkPtr work) {
 net::Task<Result<SharedFile>> Researcher::need_file(const ResearchMedia& media) {
   if (SharedFile here = kept_.find(media.sha256)) co_return here;
   if (media.bytes > options_.research_media_bytes) {
-    co_return Error{Errc::TooLarge,
-                    fmt::format("it has {} bytes, and this researcher takes {}", media.bytes,
-                                options_.research_media_bytes)};
+    co_return Error{Errc::TooLarge, fmt::format("it has {} bytes, and this researcher takes {}",
+                                                media.bytes, options_.research_media_bytes)};
   }
   CO_TRY_ASSIGN(io::Descriptor fetched, co_await calls_.fetch(media.target, media.bytes));
   SharedFile file = std::make_shared<const io::Descriptor>(std::move(fetched));
@@ -274,8 +272,8 @@ net::Task<> Researcher::judge(WorkPtr work, Batch batch, RunEnd end) {
 
 net::Task<> Researcher::tell(WorkPtr work, std::size_t clip, ClipResult result) {
   const bool last = work->left() == 1 || stopping_;
-  std::string json = result_json(work->item, work->item.clips[clip], result,
-                                 last ? LastOne::Yes : LastOne::No);
+  std::string json =
+      result_json(work->item, work->item.clips[clip], result, last ? LastOne::Yes : LastOne::No);
   crash_point("worker.research.before_result");
   const Result<> told = co_await calls_.tell(std::move(json));
   crash_point("worker.research.after_result");

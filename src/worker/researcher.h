@@ -1,16 +1,16 @@
-// Researcher: asks a server for episodes and clips, looks for each clip in its episode in a box, and
-// tells each result as soon as it is there.
+// Researcher: asks a server for episodes and clips, looks for each clip in its episode in a box,
+// and tells each result as soon as it is there.
 //
 //   ask -> fingerprint (the server's, or made of the sound) -> clips -> search by the fingerprint
 //       -> the sound, where a clip may be in it -> compare -> the last result is final
 //
-// Guarantee: no sound is decoded in this process. Each clip of an item is told once: what was found,
-// or why it could not be looked for; or, where the researcher stops, the item is given back with a
-// final word. A box that dies takes nobody with it: the clip at which it died is tried alone, and
-// is told as failed when that dies, too. A lease that was lost does not stop the work, since results
-// without one are welcome.
-// How: what is told is told before more is read from the box, and a box that waits is not counted
-// as slow; while a box computes, the lease is kept alive by a word of its own.
+// Guarantee: no sound is decoded in this process. Each clip of an item is told once: what was
+// found, or why it could not be looked for; or, where the researcher stops, the item is given back
+// with a final word. A box that dies takes nobody with it: the clip at which it died is tried
+// alone, and is told as failed when that dies, too. A lease that was lost does not stop the work,
+// since results without one are welcome. How: what is told is told before more is read from the
+// box, and a box that waits is not counted as slow; while a box computes, the lease is kept alive
+// by a word of its own.
 //
 // Threads: the loop's only. Lifetime: goes before the loop; ended() by then.
 #pragma once

@@ -263,8 +263,8 @@ TEST_F(ResearcherTest, WhereTheFingerprintIsThereTheSoundIsFetchedOnlyIfAClipMay
   server_.fetched.clear();
   server_.lend(1, "episode", {"absent", "sound"});
   server_.run_until_told(4);
-  EXPECT_THAT(server_.fetched, ElementsAre("/research/fingerprints/1", "/research/media/102",
-                                           "/research/media/1"));
+  EXPECT_THAT(server_.fetched,
+              ElementsAre("/research/fingerprints/1", "/research/media/102", "/research/media/1"));
   EXPECT_EQ(server_.results.at(3).at("offsets_ns").as_array().size(), 2U);
 }
 

@@ -1,0 +1,285 @@
+// Candidates, compared with the sound itself.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "sound/clip.h"
+#include "sound/correlate.h"
+#include "sound/pursue.h"
+#include "sound/reader.h"
+#include "sound/speed.h"
+
+namespace quern::sound {
+namespace {
+
+// A candidate is so near to the place at least.
+constexpr std::int64_t kSlack = kRate * 6 / 100;
+// What a file may lack of a clip at its very beginning or end.
+constexpr std::int64_t kEdge = kRate / 20;
+// Around what was confirmed, this much is looked at for others that overlap it.
+constexpr std::int64_t kAroundMax = 20LL * kRate;
+// Places of one file are compared with a short clip so many at a time.
+constexpr std::int64_t kStride = 1 << 19;
+
+// Steps of speed: the first ones are fine enough for half a second, each next for twice as much.
+constexpr std::int64_t kSpeedBegin = kRate / 2;
+constexpr double kSpeedStep = 0.001;
+constexpr int kSpeedSteps = 13;
+constexpr double kBeginScore = 0.5;
+
+struct Found {
+  double sample = 0;
+  double score = 0;
+  double speed = 1;
+};
+
+struct Task {
+  std::int64_t begin = 0, end = 0;
+  std::size_t search = 0, candidate = 0;
+};
+
+struct Aligned {
+  double speed = 1;
+  double start = 0;  // of the clip in the window
+  double score = 0;
+};
+
+class Confirmer {
+ public:
+  Confirmer(Source& episode, std::span<const Search> searches, const OnFound& on_found)
+      : reader_(episode),
+        searches_(searches),
+        on_found_(on_found),
+        found_(searches.size()),
+        open_(searches.size()),
+        done_until_(searches.size(), INT64_MIN) {}
+
+  Result<> run() {
+    TRY(everywhere());
+    std::vector<Task> tasks = make_tasks();
+    for (std::size_t i = 0; i < searches_.size(); ++i) {
+      if (open_[i] == 0) TRY(tell(i));
+    }
+    for (const Task& task : tasks) {
+      TRY(look(task));
+      if (--open_[task.search] == 0) TRY(tell(task.search));
+    }
+    return {};
+  }
+
+ private:
+  const Clip& clip_of(std::size_t search) const { return *searches_[search].clip; }
+  static Template template_of(const Clip& clip) {
+    return {clip.parts().samples, clip.parts().norm};
+  }
+
+  std::vector<Task> make_tasks() {
+    std::vector<Task> tasks;
+    for (std::size_t i = 0; i < searches_.size(); ++i) {
+      const std::int64_t length = clip_of(i).samples();
+      const std::int64_t around = std::min(length, kAroundMax) + kSlack;
+      for (std::size_t k = 0; k < searches_[i].candidates.size(); ++k) {
+        const Candidate& candidate = searches_[i].candidates[k];
+        if (candidate.everywhere) continue;
+        const auto span = static_cast<std::int64_t>(double(length) * 1.04);
+        tasks.push_back({candidate.sample - around, candidate.sample + span + around, i, k});
+        ++open_[i];
+      }
+    }
+    std::stable_sort(tasks.begin(), tasks.end(),
+                     [](const Task& a, const Task& b) { return a.begin < b.begin; });
+    return tasks;
+  }
+
+  // Short clips: the whole episode, once.
+  Result<> everywhere() {
+    std::vector<std::size_t> which;
+    std::int64_t longest = 0;
+    for (std::size_t i = 0; i < searches_.size(); ++i) {
+      const auto& all = searches_[i].candidates;
+      const auto is_so = [](const Candidate& c) { return c.everywhere; };
+      if (std::none_of(all.begin(), all.end(), is_so)) continue;
+      which.push_back(i);
+      longest = std::max(longest, clip_of(i).samples());
+    }
+    if (which.empty()) return {};
+    for (std::int64_t at = -kEdge;; at += kStride) {
+      // One clip more on both sides: whatever overlaps is seen together.
+      const std::int64_t begin = std::max(at - longest, -kEdge);
+      TRY_ASSIGN(const std::span<const float> window,
+                 reader_.window(begin, at + kStride + 2 * longest));
+      const std::int64_t end = std::min(at + kStride + 2 * longest, reader_.end() + kEdge);
+      for (const std::size_t i : which) {
+        search_all({window.first(static_cast<std::size_t>(std::max(end - begin, 0L))), begin}, i,
+                   at, at + kStride);
+      }
+      if (reader_.ended() && at + kStride >= reader_.end()) return {};
+    }
+  }
+
+  struct Window {
+    std::span<const float> samples;
+    std::int64_t begin;
+  };
+
+  // All that begin between two samples.
+  void search_all(const Window& window, std::size_t search, std::int64_t from, std::int64_t to) {
+    const Template clip = template_of(clip_of(search));
+    const std::vector<float> scores = correlator_.scores(window.samples, clip);
+    for (const Place& place : pursue(window.samples, clip, scores)) {
+      const double sample = double(window.begin) + place.sample;
+      if (sample >= double(from) && sample < double(to)) {
+        found_[search].push_back({sample, place.score, 1});
+      }
+    }
+  }
+
+  Result<> look(const Task& task) {
+    const Candidate& candidate = searches_[task.search].candidates[task.candidate];
+    if (candidate.sample < done_until_[task.search]) return {};
+    TRY_ASSIGN(std::span<const float> samples, reader_.window(task.begin, task.end));
+    const Window window{samples, task.begin};
+    const Clip& clip = clip_of(task.search);
+    if (is_there(window, clip, candidate)) {
+      const std::int64_t until = task.end - clip.samples() * 104 / 100;
+      search_all(window, task.search, task.begin, until);
+      done_until_[task.search] = until - kSlack;
+      return {};
+    }
+    const std::optional<Aligned> aligned = align(window, clip, candidate);
+    if (aligned) {
+      found_[task.search].push_back(
+          {double(window.begin) + aligned->start, aligned->score, aligned->speed});
+    }
+    return {};
+  }
+
+  // At speed 1, near the candidate.
+  bool is_there(const Window& window, const Clip& clip, const Candidate& candidate) {
+    if (std::fabs(candidate.speed - 1) > 0.001) return false;
+    const std::int64_t first = candidate.sample - kSlack - window.begin;
+    const auto part = window.samples.subspan(static_cast<std::size_t>(first),
+                                             static_cast<std::size_t>(clip.samples() + 2 * kSlack));
+    const std::vector<float> scores = correlator_.scores(part, template_of(clip));
+    const double least = score_min(static_cast<std::size_t>(clip.samples()));
+    return std::any_of(scores.begin(), scores.end(),
+                       [&](float score) { return std::fabs(score) >= least; });
+  }
+
+  // A part of the clip at a speed, around where it is expected in the window.
+  std::optional<Aligned> try_part(const Window& window, const Clip& clip, std::int64_t from,
+                                  std::int64_t to, const Aligned& guess, std::int64_t slack) {
+    std::vector<float> part =
+        at_speed(std::span(clip.parts().samples).subspan(std::size_t(from), std::size_t(to - from)),
+                 guess.speed);
+    const Template shape = make_template(part);
+    const auto first = static_cast<std::int64_t>(guess.start + double(from) / guess.speed) - slack;
+    const auto length = static_cast<std::int64_t>(part.size()) + 2 * slack;
+    if (first < 0 || first + length > static_cast<std::int64_t>(window.samples.size())) {
+      return std::nullopt;
+    }
+    const auto around = window.samples.subspan(std::size_t(first), std::size_t(length));
+    const std::vector<float> scores = correlator_.scores(around, shape);
+    const auto best = std::max_element(
+        scores.begin(), scores.end(), [](float a, float b) { return std::fabs(a) < std::fabs(b); });
+    double top = 0;
+    if (best != scores.begin() && best + 1 != scores.end()) {
+      const double sign = *best < 0 ? -1 : 1;
+      top = parabola_top(sign * *(best - 1), sign * *best, sign * *(best + 1));
+    }
+    const double place = double(first) + double(best - scores.begin()) + top;
+    return Aligned{guess.speed, place - double(from) / guess.speed, std::fabs(*best)};
+  }
+
+  // From half a second around the anchor to the whole clip, each time twice as long and the speed
+  // twice as fine.
+  std::optional<Aligned> align(const Window& window, const Clip& clip, const Candidate& candidate) {
+    const std::int64_t length = clip.samples();
+    const double anchor = double(candidate.anchor);
+    // Where the anchor is in the window is known best.
+    const double middle = double(candidate.sample - window.begin) + anchor / candidate.speed;
+    Aligned best{candidate.speed, 0, 0};
+    double step = kSpeedStep;
+    int steps = kSpeedSteps;
+    std::int64_t slack = kSlack / 2;
+    for (std::int64_t part = kSpeedBegin;; part *= 2, step /= 2, steps = 2, slack = kRate / 500) {
+      const std::int64_t from = std::max<std::int64_t>(candidate.anchor - part / 2, 0);
+      const std::int64_t to = std::min(candidate.anchor + part / 2, length);
+      Aligned next;
+      for (int i = -steps; i <= steps; ++i) {
+        Aligned guess{best.speed + i * step, 0, 0};
+        // The anchor stays where it is, whatever the speed.
+        const double at = best.score > 0 ? best.start + anchor / best.speed : middle;
+        guess.start = at - anchor / guess.speed;
+        const auto tried = try_part(window, clip, from, to, guess, slack);
+        if (tried && tried->score > next.score) next = *tried;
+      }
+      if (next.score < kBeginScore) return std::nullopt;
+      best = next;
+      if (from == 0 && to == length) break;
+    }
+    if (best.score < score_min(static_cast<std::size_t>(length))) return std::nullopt;
+    return best;
+  }
+
+  // More than an edge of it would lie outside of the episode.
+  bool is_cut_off(const Found& found, const Clip& clip) const {
+    const double behind = found.sample + double(clip.samples()) / found.speed;
+    return found.sample < double(-kEdge) ||
+           (reader_.ended() && behind > double(reader_.end() + kEdge));
+  }
+
+  Result<> tell(std::size_t search) {
+    std::vector<Found>& all = found_[search];
+    std::sort(all.begin(), all.end(),
+              [](const Found& a, const Found& b) { return a.score > b.score; });
+    const double apart = std::min<double>(kRate / 40.0, double(clip_of(search).samples()) / 4);
+    std::vector<Found> kept;
+    for (const Found& found : all) {
+      if (is_cut_off(found, clip_of(search))) continue;
+      const auto near = [&](const Found& other) {
+        return std::fabs(other.sample - found.sample) < apart;
+      };
+      if (kept.size() < kOccurrencesMax && std::none_of(kept.begin(), kept.end(), near)) {
+        kept.push_back(found);
+      }
+    }
+    std::sort(kept.begin(), kept.end(),
+              [](const Found& a, const Found& b) { return a.sample < b.sample; });
+    std::vector<Occurrence> result;
+    for (const Found& found : kept) {
+      const double ns = std::max(found.sample, 0.0) * 1e9 / kRate;
+      result.push_back({std::llround(ns), std::min(found.score, 1.0), found.speed});
+    }
+    all.clear();
+    return on_found_(search, std::move(result));
+  }
+
+  Reader reader_;
+  std::span<const Search> searches_;
+  const OnFound& on_found_;
+  Correlator correlator_;
+  std::vector<std::vector<Found>> found_;
+  std::vector<std::size_t> open_;         // tasks left
+  std::vector<std::int64_t> done_until_;  // all places before were looked at
+};
+
+}  // namespace
+
+Result<> confirm(Source& episode, std::span<const Search> searches, const OnFound& on_found) {
+  return Confirmer(episode, searches, on_found).run();
+}
+
+Result<std::vector<Occurrence>> confirm(Source& episode, const Clip& clip,
+                                        std::span<const Candidate> candidates) {
+  std::vector<Occurrence> result;
+  const Search search{&clip, {candidates.begin(), candidates.end()}};
+  const OnFound keep = [&](std::size_t, std::vector<Occurrence> found) -> Result<> {
+    result = std::move(found);
+    return {};
+  };
+  TRY(confirm(episode, std::span(&search, 1), keep));
+  return result;
+}
+
+}  // namespace quern::sound

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <boost/json.hpp>
+#include <charconv>
 
 #include "api/adding.h"
 #include "api/await.h"

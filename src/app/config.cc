@@ -273,6 +273,7 @@ std::string shown(const Config& config, const Setting& setting) {
 
 }  // namespace
 
+// long: one table.
 const std::vector<Setting>& settings() {
   static const std::vector<Setting> all = {
       {"data", "FOLDER", "", "data folder; default: quern in your data home"},

@@ -30,7 +30,7 @@ struct Finding {
 struct Report {
   std::string lease_id;  // "": without a lease
   CuratedId episode = 0;
-  std::optional<CuratedId> clip;  // none: the researcher winds down (final), or keeps its lease alive
+  std::optional<CuratedId> clip;  // none: it ends the lease (final), or keeps it alive
   std::int64_t clip_number = 0;   // 0: whatever the clip's number is now
   std::int64_t algorithm = 0;     // 0: the current one
   std::vector<Finding> found;     // ascending

@@ -164,7 +164,19 @@ class ScriptedResearcher {
  private:
   using Pair = std::pair<std::int64_t, std::int64_t>;
 
+  // Small, and durable before it goes on.
+  Result<> keep_fingerprint(const json::object& item) {
+    const json::object& episode = item.at("episode").as_object();
+    if (!episode.at("fingerprint").is_null()) return {};
+    const std::string target = fmt::format(
+        "/research/fingerprints/{}?version={}&sha256={}", episode.at("id").as_int64(),
+        item.at("fingerprint_version").as_int64(), std::string(episode.at("sha256").as_string()));
+    TRY(server_.load(net::Method::Put, target, "a fingerprint"));
+    return {};
+  }
+
   Result<> do_item(const json::object& item) {
+    TRY(keep_fingerprint(item));
     const json::array& clips = item.at("clips").as_array();
     for (std::size_t i = 0; i < clips.size(); ++i) {
       const Pair pair(item.at("episode").at("id").as_int64(), clips[i].at("id").as_int64());
@@ -224,7 +236,9 @@ TEST(ResearchSweepTest, AServerKilledAnywhereEndsLikeTheCalmOne) {
   EXPECT_TRUE(report.failures.empty()) << report.text();
   EXPECT_THAT(report.outcome, testing::StartsWith(fmt::format("{} results\n", kPairs)));
   EXPECT_THAT(report.outcome, HasSubstr("\ntrue"));
-  for (const char* point : {"research.work.taken", "research.report.done"}) {
+  for (const char* point :
+       {"research.assign.leased", "research.work.taken", "research.fingerprint.stored",
+        "research.report.stored", "research.report.done"}) {
     EXPECT_TRUE(report.visits_by_point.contains(point)) << point;
   }
   EXPECT_GT(report.kills, report.unreached * 4) << report.text();

@@ -18,7 +18,12 @@ using support::Planted;
 using support::Ran;
 using testing::HasSubstr;
 
-const support::Environment kHere = {{"QUERN_FREE_MIN", "0"}, {"QUERN_STEPS", "none"}};
+// Commands that take in or list do no research on the way, so that a test knows when it is done.
+support::Environment environment_of(const std::string& command) {
+  return {{"QUERN_FREE_MIN", "0"},
+          {"QUERN_STEPS", "none"},
+          {"QUERN_LOCAL_RESEARCH", command == "research" ? "1" : "0"}};
+}
 
 std::string stem_of(const json::value& title) {
   return std::filesystem::path(std::string(title.as_string())).stem().string();
@@ -27,7 +32,8 @@ std::string stem_of(const json::value& title) {
 class ResearchTest : public testing::Test {
  protected:
   Ran run(std::vector<std::string> arguments, int code = 0) {
-    Ran ran = folder_.run(std::move(arguments), kHere);
+    const support::Environment environment = environment_of(arguments.at(0));
+    Ran ran = folder_.run(std::move(arguments), environment);
     EXPECT_TRUE(ran.status.exited_with(code)) << ran.standard_error << ran.standard_output;
     return ran;
   }

@@ -37,10 +37,7 @@ function FeedRow({ feed }: { feed: Feed }) {
         {feed.problem !== '' && <span class="said bad">{feed.problem}</span>}
       </div>
       <div class="how">
-        <span class="quiet">
-          {feed.checked && `looked at ${when(feed.checked)}`}
-          {feed.next && `, again ${when(feed.next)}`}
-        </span>
+        <span class="quiet">{[feed.checked && `looked at ${when(feed.checked)}`, feed.next && `again ${when(feed.next)}`].filter(Boolean).join(', ')}</span>
       </div>
       {may('edit') && (
         <button type="button" class="plain" aria-label={`Stop looking at ${name}`}

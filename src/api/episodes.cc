@@ -278,16 +278,14 @@ net::Task<Result<>> show(PartsPtr parts, Kind kind, Call call) {
   research::ResultFilter filter;
   (kind == Kind::Episode ? filter.episode : filter.clip) = curated.id;
   filter.found_only = true;
+  filter.collection = call.caller.collection.value_or("");
   filter.limit = kFindingsShown;
   auto load = [filter](Tx& tx) { return research::list_results(tx, filter); };
   CO_TRY_ASSIGN(const std::vector<research::ResultRow> results,
                 co_await read(parts->loop, parts->readers, std::move(load)));
   json::object answer = to_json(curated);
   json::array& findings = answer["findings"].emplace_array();
-  for (const research::ResultRow& result : results) {
-    // A token for one collection is told of that collection only.
-    findings.push_back(finding_json(result, kind));
-  }
+  for (const research::ResultRow& result : results) findings.push_back(finding_json(result, kind));
   co_return co_await call.exchange.respond(net::json_response(200, json::serialize(answer)));
 }
 

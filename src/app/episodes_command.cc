@@ -155,14 +155,13 @@ net::Task<Result<json::array>> sources_of(Command command, Door& door, const Epi
   if (paths.empty()) co_return sources;
   SoundUpload upload(command, door, order);
   CO_TRY_ASSIGN(json::array files, co_await upload.send(std::move(paths)));
-  added.wrong |= upload.left_out() > 0;
   for (json::value& file : files) sources.push_back(std::move(file));
   co_return sources;
 }
 
 net::Task<Result<int>> run_add(Command command, Door& door, EpisodesCommand order) {
   Added added;
-  CO_TRY_ASSIGN(json::array sources, co_await sources_of(command, door, order, added));
+  CO_TRY_ASSIGN(json::array sources, co_await sources_of(command, door, order));
   if (sources.empty()) {
     complain("quern: there is no sound among it");
     co_return kExitFoundWrong;

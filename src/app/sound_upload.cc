@@ -82,7 +82,6 @@ net::Task<Result<std::vector<SoundFile>>> SoundUpload::find(std::vector<std::str
     const SourceFile& source = *looked.source;
     if (!looked.why.empty()) {
       complain(fmt::format("quern: left out {}: {}", printable(source.name), looked.why));
-      ++left_out_;
       continue;
     }
     files.push_back({source.path.string(), source.name, looked.sha256, 0});
@@ -92,7 +91,10 @@ net::Task<Result<std::vector<SoundFile>>> SoundUpload::find(std::vector<std::str
                            "research.sources_max");
     }
   }
-  left_out_ += walk.skipped();
+  if (walk.skipped() > 0) {
+    complain(fmt::format("quern: left out {}",
+                         count_text(walk.skipped(), "link or device", "links and devices")));
+  }
   co_return files;
 }
 
@@ -159,7 +161,6 @@ net::Task<Result<json::array>> SoundUpload::send(std::vector<std::string> paths)
   for (const SoundFile& file : files) {
     if (file.file == 0) {
       complain(fmt::format("quern: left out {}: it could not be read", printable(file.name)));
-      ++left_out_;
       continue;
     }
     // By its name now, which may be another one than it was sent with.

@@ -28,7 +28,6 @@ class SoundUpload {
 
   // {"file":ID,"title":…} of each, for /api/v1/episodes.
   net::Task<Result<boost::json::array>> send(std::vector<std::string> paths);
-  std::int64_t left_out() const { return left_out_; }
 
  private:
   net::Task<Result<std::vector<SoundFile>>> find(std::vector<std::string> paths);
@@ -40,7 +39,6 @@ class SoundUpload {
   Door& door_;
   const EpisodesCommand& order_;
   io::Pool pool_{{.threads = 1, .queue_max = 16}};
-  std::int64_t left_out_ = 0;
 };
 
 }  // namespace quern::app

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
@@ -43,7 +44,8 @@ constexpr Sql kWaiting{
     " AND expires_us > $1"};
 constexpr Sql kTaken{
     "SELECT count(*) FROM research_lease WHERE taken_us IS NOT NULL AND expires_us > $1"};
-constexpr Sql kLeased{"SELECT episode, clips FROM research_lease WHERE expires_us > $1"};
+constexpr Sql kLeased{
+    "SELECT episode, clips, created_us FROM research_lease WHERE expires_us > $1"};
 // In the order in which episodes are chosen, from behind one. Settled ones are passed over within
 // the index.
 #define QUERN_CANDIDATES                                                              \
@@ -194,10 +196,12 @@ class Assigner {
 
   // Before any set: see the header.
   Result<> read_leases() {
+    created_us_ = now_us_;
     TRY_ASSIGN(const Rows rows, tx_.query(kLeased, now_us_));
     for (const Row row : rows) {
       TRY_ASSIGN(const ClipSet clips, ClipSet::decode(row.get<std::string>(1)));
       leased_[row.get<CuratedId>(0)].add_all(clips);
+      created_us_ = std::max(created_us_, row.get<std::int64_t>(2) + 1);
     }
     return {};
   }
@@ -265,8 +269,9 @@ class Assigner {
   Result<> lease(CuratedId episode, const Choice& choice) {
     const json::array chosen(choice.ids.begin(), choice.ids.end());
     const std::string numbers = choice.numbers.encode();
-    TRY(tx_.exec(kLease, random_uuid(), episode, as_blob(numbers), json::serialize(chosen), now_us_,
-                 now_us_ + options_.offer_ms * 1000, now_us_ + options_.lease_ms * 1000));
+    TRY(tx_.exec(kLease, random_uuid(), episode, as_blob(numbers), json::serialize(chosen),
+                 created_us_++, now_us_ + options_.offer_ms * 1000,
+                 now_us_ + options_.lease_ms * 1000));
     leased_[episode].add_all(choice.numbers);
     crash_point("research.assign.leased");
     return {};
@@ -277,6 +282,7 @@ class Assigner {
   ClipOrder order_;
   Pool pool_;
   std::int64_t now_us_ = 0;
+  std::int64_t created_us_ = 0;  // of the next lease: items are taken in the order of their making
   std::map<CuratedId, ClipSet> leased_;  // by episode
   std::vector<Candidate> candidates_;
   std::size_t next_ = 0;

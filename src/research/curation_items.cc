@@ -5,10 +5,13 @@
 #include <boost/json.hpp>
 #include <charconv>
 
+#include "base/crash.h"
 #include "base/utf8.h"
 #include "blob/digest.h"
 #include "queue/locked_partitions.h"
 #include "research/curation_processor.h"
+#include "research/pool.h"
+#include "research/sound_type.h"
 
 namespace quern::research {
 namespace {
@@ -167,6 +170,24 @@ Result<> open_curation(Tx& tx, queue::PartitionId id, tree::JobId job, std::size
   }
   items.push_back(item_of("finish", kGateFinish, job, 0));
   return put_items(tx, id, std::move(items));
+}
+
+Result<bool> end_failed_source(Tx& tx, const Curation& job, const SourceRow& source,
+                               std::int64_t feed_wait_us) {
+  TRY(lock_pool(tx));
+  TRY_ASSIGN(const bool first, end_source(tx, job.job, source));
+  if (!first) return false;
+  const Source& said = source.source;
+  if (source.feed) TRY(note_feed_problem(tx, *source.feed, source.problem, feed_wait_us));
+  // What is named like sound, or has a title, is one that could not be had; else nobody knows.
+  const bool named = has_sound_suffix(said.url) || !said.title.empty();
+  if (said.what == SourceKind::Address && named) {
+    TRY_ASSIGN(const CuratedOrder order, order_of(tx, job, said));
+    TRY_ASSIGN(const CurateOutcome outcome, curate(tx, order));
+    if (outcome.fetch) TRY(media_failed(tx, outcome.id, source.problem));
+  }
+  crash_point("curation.source.failed");
+  return true;
 }
 
 tree::AddRoot root_of(const Curation& job, const Curated& row, const std::string& url) {

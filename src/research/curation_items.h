@@ -36,6 +36,9 @@ std::string digest_of(const Feed& feed);
 CuratedOrder order_of(const Curation& job, const std::string& feed, const FeedEntry& entry);
 // What is known of an address stays, where its curator says nothing else.
 Result<CuratedOrder> order_of(store::Tx& tx, const Curation& job, const Source& source);
+// It could not be had, as its `problem` says. False where it has ended before. Alone.
+Result<bool> end_failed_source(store::Tx& tx, const Curation& job, const SourceRow& source,
+                               std::int64_t feed_wait_us);
 // The root file that its media becomes, without the bytes.
 tree::AddRoot root_of(const Curation& job, const Curated& row, const std::string& url);
 Result<FeedId> register_feed(store::Tx& tx, const Curation& job, const std::string& url);

@@ -171,22 +171,9 @@ net::Task<Result<Outcome>> CurationProcessor::fail_source(Step& step, std::strin
   auto job = std::make_shared<const Curation>(step.job);
   auto source = std::make_shared<const SourceRow>(*step.source);
   const std::int64_t wait_us = parts_.feed_wait_us();
-  auto write =
-      FencedAlone{step.fence(), [job, source, wait_us](Tx& tx) -> Result<bool> {
-                    if (source->source.what == SourceKind::Feed) {
-                      if (source->feed)
-                        TRY(note_feed_problem(tx, *source->feed, source->problem, wait_us));
-                      return end_source(tx, job->job, *source);
-                    }
-                    TRY(lock_pool(tx));
-                    TRY_ASSIGN(const bool first, end_source(tx, job->job, *source));
-                    if (!first) return false;
-                    TRY_ASSIGN(const CuratedOrder order, order_of(tx, *job, source->source));
-                    TRY_ASSIGN(const CurateOutcome outcome, curate(tx, order));
-                    if (outcome.fetch) TRY(media_failed(tx, outcome.id, source->problem));
-                    crash_point("curation.source.failed");
-                    return true;
-                  }};
+  auto write = FencedAlone{step.fence(), [job, source, wait_us](Tx& tx) {
+                             return end_failed_source(tx, *job, *source, wait_us);
+                           }};
   CO_TRY(co_await queue::write(parts_.loop, parts_.writer.lane(queue::lane_of(step.partition)),
                                std::move(write)));
   parts_.changed(step.job.job);

@@ -39,6 +39,7 @@ tree::NewJob job_for(const CurateRequest& request) {
   }
   json::object asked{{"collection", request.collection}, {"sources", std::move(sources)}};
   asked["metadata"] = request.metadata;
+  asked["recheck"] = request.recheck;
   if (request.priority) asked["priority"] = *request.priority;
   const std::string digest = blob::hex_of(blob::sha256_of(json::serialize(asked)));
   tree::NewJob job;

@@ -26,6 +26,7 @@ constexpr std::int64_t kSpeedBegin = kRate / 2;
 constexpr double kSpeedStep = 0.001;
 constexpr int kSpeedSteps = 13;
 constexpr double kBeginScore = 0.5;
+constexpr std::size_t kGuesses = 4;  // that are followed
 
 struct Found {
   double sample = 0;
@@ -42,6 +43,14 @@ struct Aligned {
   double speed = 1;
   double start = 0;  // of the clip in the window
   double score = 0;
+};
+
+// A part of the clip that is tried at several speeds.
+struct Level {
+  std::int64_t from = 0, to = 0;  // of the clip
+  std::int64_t slack = 0;
+  double step = 0;
+  int steps = 0;
 };
 
 class Confirmer {
@@ -167,11 +176,12 @@ class Confirmer {
   }
 
   // A part of the clip at a speed, around where it is expected in the window.
-  std::optional<Aligned> try_part(const Window& window, const Clip& clip, std::int64_t from,
-                                  std::int64_t to, const Aligned& guess, std::int64_t slack) {
-    std::vector<float> part =
-        at_speed(std::span(clip.parts().samples).subspan(std::size_t(from), std::size_t(to - from)),
-                 guess.speed);
+  std::optional<Aligned> try_part(const Window& window, const Clip& clip, const Level& level,
+                                  const Aligned& guess) {
+    const std::int64_t from = level.from, slack = level.slack;
+    std::vector<float> part = at_speed(
+        std::span(clip.parts().samples).subspan(std::size_t(from), std::size_t(level.to - from)),
+        guess.speed);
     const Template shape = make_template(part);
     const auto first = static_cast<std::int64_t>(guess.start + double(from) / guess.speed) - slack;
     const auto length = static_cast<std::int64_t>(part.size()) + 2 * slack;
@@ -191,35 +201,53 @@ class Confirmer {
     return Aligned{guess.speed, place - double(from) / guess.speed, std::fabs(*best)};
   }
 
+  // The best guesses of a part, by speeds around those of the guesses before.
+  std::vector<Aligned> next_guesses(const Window& window, const Clip& clip,
+                                    const Candidate& candidate, const Level& level,
+                                    const std::vector<Aligned>& before) {
+    const double anchor = double(candidate.anchor);
+    std::vector<Aligned> next;
+    for (const Aligned& guess : before) {
+      for (int i = -level.steps; i <= level.steps; ++i) {
+        Aligned now{guess.speed + i * level.step, 0, 0};
+        const auto same = [&](const Aligned& a) {
+          return std::fabs(a.speed - now.speed) < level.step / 4;
+        };
+        if (std::any_of(next.begin(), next.end(), same)) continue;
+        // The anchor stays where it is, whatever the speed.
+        now.start = guess.start + anchor / guess.speed - anchor / now.speed;
+        const auto tried = try_part(window, clip, level, now);
+        if (tried) next.push_back(*tried);
+      }
+    }
+    std::stable_sort(next.begin(), next.end(),
+                     [](const Aligned& a, const Aligned& b) { return a.score > b.score; });
+    if (next.size() > kGuesses) next.resize(kGuesses);
+    return next;
+  }
+
   // From half a second around the anchor to the whole clip, each time twice as long and the speed
   // twice as fine.
   std::optional<Aligned> align(const Window& window, const Clip& clip, const Candidate& candidate) {
     const std::int64_t length = clip.samples();
-    const double anchor = double(candidate.anchor);
-    // Where the anchor is in the window is known best.
-    const double middle = double(candidate.sample - window.begin) + anchor / candidate.speed;
-    Aligned best{candidate.speed, 0, 0};
-    double step = kSpeedStep;
-    int steps = kSpeedSteps;
-    std::int64_t slack = kSlack / 2;
-    for (std::int64_t part = kSpeedBegin;; part *= 2, step /= 2, steps = 2, slack = kRate / 500) {
-      const std::int64_t from = std::max<std::int64_t>(candidate.anchor - part / 2, 0);
-      const std::int64_t to = std::min(candidate.anchor + part / 2, length);
-      Aligned next;
-      for (int i = -steps; i <= steps; ++i) {
-        Aligned guess{best.speed + i * step, 0, 0};
-        // The anchor stays where it is, whatever the speed.
-        const double at = best.score > 0 ? best.start + anchor / best.speed : middle;
-        guess.start = at - anchor / guess.speed;
-        const auto tried = try_part(window, clip, from, to, guess, slack);
-        if (tried && tried->score > next.score) next = *tried;
-      }
-      if (next.score < kBeginScore) return std::nullopt;
-      best = next;
-      if (from == 0 && to == length) break;
+    std::vector<Aligned> guesses{{candidate.speed, double(candidate.sample - window.begin), 0}};
+    Level level{0, 0, kSlack, kSpeedStep, kSpeedSteps};
+    for (std::int64_t part = kSpeedBegin;; part *= 2) {
+      level.from = std::max<std::int64_t>(candidate.anchor - part / 2, 0);
+      level.to = std::min(candidate.anchor + part / 2, length);
+      guesses = next_guesses(window, clip, candidate, level, guesses);
+      if (guesses.empty() || guesses.front().score < kBeginScore) return std::nullopt;
+      if (level.from == 0 && level.to == length) break;
+      level = {0, 0, kRate / 200, level.step / 2, 2};
     }
-    if (best.score < score_min(static_cast<std::size_t>(length))) return std::nullopt;
-    return best;
+    // Once more, twice as fine.
+    level.step /= 2;
+    level.steps = 1;
+    guesses = next_guesses(window, clip, candidate, level, {guesses.front()});
+    if (guesses.empty() || guesses.front().score < score_min(std::size_t(length))) {
+      return std::nullopt;
+    }
+    return guesses.front();
   }
 
   // More than an edge of it would lie outside of the episode.

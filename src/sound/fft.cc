@@ -38,6 +38,9 @@ void RealFft::forward(const float* samples, Complex* spectrum) {
   std::memcpy(real_, samples, size_ * sizeof(float));
   forward_(forward_context_, complex_, real_, sizeof(float));
   std::memcpy(static_cast<void*>(spectrum), complex_, bins() * sizeof(Complex));
+  // Both are real; libavutil 57 leaves rounding in the one and whatever was there in the other.
+  spectrum[0].imag(0);
+  spectrum[bins() - 1].imag(0);
 }
 
 void RealFft::inverse(const Complex* spectrum, float* samples) {

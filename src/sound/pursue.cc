@@ -12,9 +12,12 @@ namespace {
 constexpr std::size_t kApart = kRate / 40;
 // What is left of an explained window is below this part of its energy.
 constexpr double kLeft = 0.05;
-// What must still correlate once others are taken away: a half that was covered by another
-// occurrence leaves 0.71.
-constexpr double kLeftScore = 0.5;
+// Where an occurrence covers half of another, this is what the other has at least; taking the one
+// away brings it back to 0.7.
+constexpr double kCoveredScore = 0.3;
+// For longer clips, and for more of such places, that takes too long.
+constexpr std::size_t kCoveredSamplesMax = 60 * std::size_t(kRate);
+constexpr std::size_t kCoveredMax = 200;
 // Tops that are looked at in one window.
 constexpr std::size_t kTopsMax = 20'000;
 
@@ -49,10 +52,10 @@ class Rest {
   Rest(std::span<const float> window, const Template& clip)
       : window_(window), rest_(window.begin(), window.end()), clip_(clip) {}
 
-  bool explains(std::size_t place) const {
+  bool explains(std::size_t place, double least) const {
     const double left = energy(rest_, place);
     if (left < kLeft * energy(window_, place)) return true;
-    return std::fabs(product(place)) < kLeftScore * clip_.norm * std::sqrt(left);
+    return std::fabs(product(place)) < least * clip_.norm * std::sqrt(left);
   }
 
   void take(std::size_t place) {
@@ -99,7 +102,7 @@ Place refine(std::span<const float> window, const Template& clip, std::size_t pl
 
 double score_min(std::size_t samples) {
   if (samples >= std::size_t(kRate)) return 0.6;
-  return samples >= std::size_t(kRate) / 4 ? 0.65 : 0.8;
+  return samples >= std::size_t(kRate) / 4 ? 0.7 : 0.9;
 }
 
 double parabola_top(double before, double middle, double after) {
@@ -112,11 +115,14 @@ std::vector<Place> pursue(std::span<const float> window, const Template& clip,
                           std::span<const float> scores) {
   const std::size_t length = clip.samples.size();
   const std::size_t apart = std::min(kApart, length / 4);
-  const std::vector<Top> tops = tops_of(scores, apart, score_min(length));
+  const double least = score_min(length);
+  const double lowest = length <= kCoveredSamplesMax ? kCoveredScore : least;
   std::vector<Place> found;
-  if (tops.empty()) return found;
+  const std::vector<Top> tops = tops_of(scores, apart, lowest);
+  if (tops.empty() || tops.front().score < least) return found;
   Rest rest(window, clip);
   std::vector<std::size_t> taken;
+  std::size_t covered = 0;
   for (const Top& top : tops) {
     const auto distance = [&](std::size_t other) {
       return other > top.place ? other - top.place : top.place - other;
@@ -125,7 +131,8 @@ std::vector<Place> pursue(std::span<const float> window, const Template& clip,
     const auto overlaps = [&](std::size_t other) { return distance(other) < length; };
     if (std::any_of(taken.begin(), taken.end(), is_near)) continue;
     const bool touched = std::any_of(taken.begin(), taken.end(), overlaps);
-    if (touched && rest.explains(top.place)) continue;
+    if (!touched && top.score < least) continue;
+    if (touched && (++covered > kCoveredMax || rest.explains(top.place, least))) continue;
     rest.take(top.place);
     taken.push_back(top.place);
     found.push_back(refine(window, clip, top.place));

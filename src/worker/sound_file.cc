@@ -1,19 +1,16 @@
 #include "worker/sound_file.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <memory>
 
 #include "base/utf8.h"
+#include "worker/av_input.h"
 #include "worker/peaks.h"
 
 extern "C" {
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
-#include <libavutil/avstring.h>
 #include <libavutil/avutil.h>
 #include <libavutil/cpu.h>
 #include <libavutil/opt.h>
@@ -25,56 +22,6 @@ namespace quern::worker {
 using model::ErrorKind;
 
 namespace {
-
-constexpr int kReadBytes = 64 * 1024;
-// Formats that are files of sound or film themselves; none that is a list of others.
-constexpr char kFormats[] =
-    "aac,ac3,aiff,amr,ape,asf,au,avi,caf,dsf,dts,eac3,flac,flv,gsm,matroska,webm,matroska,webm,"
-    "mov,mp4,m4a,3gp,3g2,mj2,mov,mp4,m4a,3gp,3g2,mj2,mp3,mpc,mpc8,mpeg,mpegts,mpegvideo,ogg,oma,"
-    "rm,shn,swf,tak,tta,voc,vqf,w64,wav,wv,xwma,adts,loas,latm,sox,ircam,iff,nist,ast";
-
-struct Source {
-  int descriptor;
-  std::int64_t size;
-  std::int64_t position = 0;
-
-  static int read(void* opaque, std::uint8_t* buffer, int size) {
-    auto* self = static_cast<Source*>(opaque);
-    ssize_t n = -1;
-    do {
-      n = ::pread(self->descriptor, buffer, static_cast<std::size_t>(size), self->position);
-    } while (n < 0 && errno == EINTR);
-    if (n == 0) return AVERROR_EOF;
-    if (n < 0) return AVERROR(EIO);
-    self->position += n;
-    return static_cast<int>(n);
-  }
-  static std::int64_t seek(void* opaque, std::int64_t offset, int whence) {
-    auto* self = static_cast<Source*>(opaque);
-    if ((whence & AVSEEK_SIZE) != 0) return self->size;
-    const int from = whence & ~AVSEEK_FORCE;
-    const std::int64_t target = from == SEEK_SET   ? offset
-                                : from == SEEK_CUR ? self->position + offset
-                                                   : self->size + offset;
-    if (target < 0) return AVERROR(EINVAL);
-    self->position = target;
-    return target;
-  }
-};
-
-struct AvFree {
-  void operator()(AVFormatContext* c) const { ::avformat_close_input(&c); }
-  void operator()(AVCodecContext* c) const { ::avcodec_free_context(&c); }
-  void operator()(AVPacket* p) const { ::av_packet_free(&p); }
-  void operator()(AVFrame* f) const { ::av_frame_free(&f); }
-  void operator()(SwrContext* s) const { ::swr_free(&s); }
-  void operator()(AVIOContext* io) const {
-    ::av_freep(&io->buffer);
-    ::avio_context_free(&io);
-  }
-};
-template <class T>
-using Av = std::unique_ptr<T, AvFree>;
 
 std::string clean(const char* text) {
   std::string result = valid_utf8(text != nullptr ? text : "");
@@ -142,11 +89,10 @@ std::string words_of_event(std::string_view event) {
 
 class SoundReader {
  public:
-  SoundReader(const StepInput& input, SoundInfo& info)
-      : source_{input.descriptor, static_cast<std::int64_t>(input.bytes)}, info_(info) {}
+  SoundReader(const StepInput& input, SoundInfo& info) : input_(input), info_(info) {}
 
   std::optional<Failure> read() {
-    if (auto failure = open()) return failure;
+    if (auto failure = input_.open()) return failure;
     describe();
     if (track_ != nullptr) decoder_ = open_decoder(*track_);
     if (words_ != nullptr) words_decoder_ = open_decoder(*words_);
@@ -155,41 +101,15 @@ class SoundReader {
   }
 
  private:
-  std::optional<Failure> open() {
-    auto* buffer = static_cast<unsigned char*>(::av_malloc(kReadBytes));
-    io_.reset(
-        ::avio_alloc_context(buffer, kReadBytes, 0, &source_, Source::read, nullptr, Source::seek));
-    const AVInputFormat* format = nullptr;
-    if (::av_probe_input_buffer2(io_.get(), &format, "", nullptr, 0, 0) < 0 || format == nullptr ||
-        ::av_match_list(format->name, kFormats, ',') <= 0) {
-      return Failure{ErrorKind::Unsupported, "this kind of sound or film cannot be read here"};
-    }
-    AVFormatContext* context = ::avformat_alloc_context();
-    context->pb = io_.get();
-    context->flags |= AVFMT_FLAG_CUSTOM_IO | AVFMT_FLAG_BITEXACT;
-    // Nothing else is ever opened, whatever the file names.
-    context->io_open = [](AVFormatContext*, AVIOContext**, const char*, int, AVDictionary**) {
-      return AVERROR(EPERM);
-    };
-    if (::avformat_open_input(&context, "", format, nullptr) < 0) return damaged();
-    context_.reset(context);
-    // Where this fails, tags may still be known.
-    static_cast<void>(::avformat_find_stream_info(context, nullptr));
-    return context->nb_streams == 0 ? std::optional(damaged()) : std::nullopt;
-  }
-
-  static Failure damaged() {
-    return {ErrorKind::Corrupt, "the file of sound or film is damaged or cut short"};
-  }
-
   void describe() {
-    const AVFormatContext& context = *context_;
+    const AVFormatContext& context = *input_.context();
     info_.format =
         context.iformat->long_name != nullptr ? context.iformat->long_name : context.iformat->name;
     if (context.duration > 0) info_.duration_s = double(context.duration) / AV_TIME_BASE;
     info_.bits_per_second = std::max<std::int64_t>(context.bit_rate, 0);
     read_tags(context.metadata, info_);
-    const int best = ::av_find_best_stream(context_.get(), AVMEDIA_TYPE_AUDIO, -1, -1, nullptr, 0);
+    const int best =
+        ::av_find_best_stream(input_.context(), AVMEDIA_TYPE_AUDIO, -1, -1, nullptr, 0);
     for (unsigned i = 0; i < context.nb_streams; ++i) {
       AVStream* stream = context.streams[i];
       if (static_cast<int>(i) == best) track_ = stream;
@@ -224,21 +144,9 @@ class SoundReader {
     read_tags(track_->metadata, info_);
   }
 
-  static Av<AVCodecContext> open_decoder(const AVStream& stream) {
-    const AVCodec* codec = ::avcodec_find_decoder(stream.codecpar->codec_id);
-    if (codec == nullptr) return nullptr;
-    Av<AVCodecContext> decoder(::avcodec_alloc_context3(codec));
-    decoder->thread_count = 1;
-    decoder->flags |= AV_CODEC_FLAG_BITEXACT;
-    decoder->pkt_timebase = stream.time_base;
-    const bool opened = ::avcodec_parameters_to_context(decoder.get(), stream.codecpar) >= 0 &&
-                        ::avcodec_open2(decoder.get(), codec, nullptr) >= 0;
-    return opened ? std::move(decoder) : nullptr;
-  }
-
   void decode() {
     const Av<AVPacket> packet(::av_packet_alloc());
-    while (!info_.was_cut && ::av_read_frame(context_.get(), packet.get()) >= 0) {
+    while (!info_.was_cut && ::av_read_frame(input_.context(), packet.get()) >= 0) {
       if (decoder_ && packet->stream_index == track_->index) {
         if (::avcodec_send_packet(decoder_.get(), packet.get()) < 0) ++info_.damaged;
         take_frames();
@@ -316,10 +224,8 @@ class SoundReader {
     return true;
   }
 
-  Source source_;
+  AvInput input_;
   SoundInfo& info_;
-  Av<AVIOContext> io_;
-  Av<AVFormatContext> context_;
   Av<AVCodecContext> decoder_;
   Av<SwrContext> mixer_;
   Av<AVCodecContext> words_decoder_;

@@ -160,6 +160,7 @@ TEST_F(CurationTest, FriendlyErrorsSayWhatIsWrong) {
   EXPECT_THAT(words.standard_output, HasSubstr("no-sound: none of its 1 entries has sound"));
   const Ran gone = run({"episodes", "add", site_.url("/nowhere.xml")});
   EXPECT_THAT(gone.standard_output, HasSubstr("not-found"));
+  EXPECT_TRUE(list().empty()) << "none of them is known to be an episode";
   const Ran nothing = run({"episodes", "add", "/no/such/file.mp3"});
   EXPECT_TRUE(nothing.status.exited_with(3) || nothing.status.exited_with(2));
   const Ran set = run({"episodes", "set", "99", "--priority", "1"});
@@ -172,7 +173,7 @@ TEST_F(CurationTest, FilesAndFoldersBecomeClipsByTheirBytes) {
   write("jingles/readme.txt", "what these are");
   const std::string folder = (folder_.path().parent_path() / "jingles").string();
   const Ran added = run({"clips", "add", folder, "--priority", "2"});
-  EXPECT_TRUE(added.status.exited_with(1)) << added.standard_error;
+  EXPECT_TRUE(added.status.exited_with(0)) << added.standard_error;
   EXPECT_THAT(added.standard_error, HasSubstr("left out jingles/readme.txt: it is text"));
   ASSERT_EQ(list("clips").size(), 2U);
   const json::value drop = titled("drop", "clips");

@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   if (const auto report = parse_report(bytes); report.ok()) {
     CHECK(report->episode > 0 && report->clip.value_or(1) > 0);
-    CHECK(report->clip || report->final);
+    CHECK(report->clip || report->final || !report->lease_id.empty());
     CHECK(report->lease_id.empty() || report->lease_id.size() == 36);
     CHECK(report->found.size() <= kOffsetsMax);
     CHECK(std::ranges::is_sorted(report->found, std::ranges::less_equal{}, &Finding::offset_ns));

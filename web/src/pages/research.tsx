@@ -9,7 +9,10 @@ import { Failures } from '../parts/failures';
 import { Empty } from '../parts/icons';
 import { Await, Badge } from '../parts/state';
 import '../style/crawls.css';
+import '../style/jobs.css';
 import '../style/research.css';
+import '../style/tones.css';
+import '../style/work.css';
 
 const refreshMs = 2000;
 const failuresShown = 100;

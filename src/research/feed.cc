@@ -36,10 +36,9 @@ enum class Field {
   EpisodeType,
 };
 
-// Whose value may hold elements: markup of theirs.
+// Whose value may hold elements: markup, among which are names that feeds have as well.
 bool holds_markup(Field field) {
-  return field == Field::Summary || field == Field::Content || field == Field::Title ||
-         field == Field::ItunesSummary;
+  return field == Field::Summary || field == Field::Content || field == Field::ItunesSummary;
 }
 
 Field plain_field(std::string_view name) {
@@ -89,6 +88,14 @@ Field field_of(Space space, std::string_view name) {
       break;
   }
   return Field::None;
+}
+
+// Whether an element cannot be inside of this field: nobody has closed it.
+bool ends(Field field, Space space, std::string_view name) {
+  const bool plain = space == Space::Plain;
+  const bool of_feeds = plain && (name == "guid" || name == "pubDate" || name == "enclosure");
+  if (of_feeds || space == Space::Itunes || space == Space::Podcast) return true;
+  return !holds_markup(field) && field_of(space, name) != Field::None;
 }
 
 std::string cut_to(std::string text, std::size_t bytes_max) {
@@ -220,13 +227,12 @@ class FeedReader {
     const std::string_view parent = names_.empty() ? std::string_view() : names_.back();
     if (field_ != Field::None) {
       // A field that nobody closed ends where another one begins.
-      const bool ends = !holds_markup(field_) && field_of(space, name) != Field::None;
-      if (!ends) {
+      if (!ends(field_, space, name)) {
         value_ += ' ';
         return;
       }
       end_field();
-      names_.pop_back();
+      names_.resize(std::min(names_.size(), field_depth_));
       take(space, name);
       return;
     }
@@ -306,6 +312,7 @@ class FeedReader {
   void begin_field(Field field, std::string_view name) {
     field_ = field;
     field_name_ = name;
+    field_depth_ = names_.size();
     value_.clear();
     if (field == Field::Link) value_base_ = bases_.back().url;
   }
@@ -431,6 +438,7 @@ class FeedReader {
   std::vector<Base> bases_;
   Field field_ = Field::None;
   std::string_view field_name_;
+  std::size_t field_depth_ = 0;  // elements around it
   std::string value_;
   std::optional<web::Url> value_base_;
   bool in_entry_ = false;

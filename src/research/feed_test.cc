@@ -123,6 +123,7 @@ TEST(FeedTest, WhatIsBrokenOffTellsWhatStoodBefore) {
          <item><title>Two</title><guid>2</guid><enclosure url="/2.mp3"/>)");
   const Feed feed = read(whole);
   ASSERT_EQ(feed.entries.size(), 2U);
+  EXPECT_EQ(feed.entries[0].title, "One");
   EXPECT_EQ(feed.entries[1].id, "2");
   const Feed cut = read(whole.substr(0, whole.find("/2.mp3") + 2));
   EXPECT_EQ(cut.entries.size(), 1U);

@@ -165,7 +165,7 @@ TEST_P(CurationTest, PagesThatLeadToEachOtherEnd) {
 
 TEST_P(CurationTest, MoreEntriesThanOneTransactionTakes) {
   std::vector<support::FeedItem> items;
-  for (int i = 0; i < 250; ++i) {
+  for (int i = 0; i < 120; ++i) {
     items.push_back({fmt::format("g{}", i), fmt::format("Episode {}", i), "gone.wav"});
   }
   site_.put_feed(items);
@@ -175,8 +175,8 @@ TEST_P(CurationTest, MoreEntriesThanOneTransactionTakes) {
   // list_curated() gives a page of 100; the sources say how many there are.
   EXPECT_EQ(episodes.size(), 100U);
   const auto source = readers_->run([job](Tx& tx) { return load_source(tx, job, 1); });
-  EXPECT_EQ(source->found, 250);
-  EXPECT_EQ(source->changed, 250);
+  EXPECT_EQ(source->found, 120);
+  EXPECT_EQ(source->changed, 120);
   EXPECT_THAT(episodes.begin()->second.problem, HasSubstr("not-found"));
 }
 

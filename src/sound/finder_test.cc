@@ -142,5 +142,146 @@ TEST_P(FinderTest, WhatIsNotThereIsNotFound) {
 INSTANTIATE_TEST_SUITE_P(Sounds, FinderTest, ::testing::Values("speech", "music"),
                          [](const auto& info) { return std::string(info.param); });
 
+TEST(ClipTest, ALongClipIsFoundByAnyOfItsParts) {
+  const Samples clip = make_speech(301, 65 * kSecond);
+  Samples episode = make_speech(302, 150 * kSecond);
+  plant(episode, clip, 40 * kSecond + 17);
+  // Somebody talks over half of it.
+  const Samples talk = make_speech(303, 30 * kSecond);
+  for (std::size_t i = 0; i < talk.size(); ++i) episode[42 * kSecond + i] += 2 * talk[i];
+  const auto found = find(episode, clip);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_NEAR(sample_of(found[0]), 40 * kSecond + 17, 0.5);
+}
+
+TEST(ClipTest, ALongClipIsFollowedThroughItsSpeed) {
+  const Samples clip = make_speech(301, 15 * kSecond);
+  Samples episode = make_speech(302, 40 * kSecond);
+  plant(episode, at_speed(clip, 1.0172), 20 * kSecond);
+  const auto found = find(episode, clip);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_NEAR(sample_of(found[0]), 20 * kSecond, 22);
+  EXPECT_NEAR(found[0].speed, 1.0172, 0.0001);
+}
+
+TEST(ClipTest, OfVeryManyPlacesTheLimitIsTaken) {
+  // A beat of a tenth of a second, for half an hour: 18,000 places of a short clip.
+  Samples beat = make_speech(9, kSecond / 10), episode;
+  for (int i = 0; i < 10'200; ++i) episode.insert(episode.end(), beat.begin(), beat.end());
+  MemorySource source(episode);
+  const Clip clip = clip_of(beat);
+  const auto found = *confirm(source, clip, std::vector{Candidate{.everywhere = true}});
+  EXPECT_EQ(found.size(), kOccurrencesMax);
+  // And of a longer one, which fingerprints see everywhere.
+  Samples two;
+  for (int i = 0; i < 20; ++i) two.insert(two.end(), beat.begin(), beat.end());
+  const auto places = *candidates(*make_fingerprint(source, nullptr), clip_of(two));
+  EXPECT_LE(places.size(), kCandidatesMax);
+  EXPECT_GE(places.size(), kCandidatesMax / 2);
+}
+
+Result<Clip> prepared(const Samples& samples) {
+  MemorySource source(samples);
+  return prepare(source);
+}
+
+TEST(ClipTest, B18_SilenceIsAnErrorOfItsOwn) {
+  const auto silent = prepared(Samples(3 * kSecond));
+  ASSERT_FALSE(silent.ok());
+  EXPECT_EQ(silent.error().kind(), Errc::Invalid);
+  // A constant is silence, too.
+  EXPECT_FALSE(prepared(Samples(3 * kSecond, 0.5F)).ok());
+}
+
+TEST(ClipTest, B18_OneSampleNoneAndTooManyAreErrors) {
+  for (const std::size_t count : {std::size_t(0), std::size_t(1), kSecond * 49 / 1000}) {
+    const auto clip = prepared(make_speech(1, count));
+    ASSERT_FALSE(clip.ok()) << count;
+    EXPECT_EQ(clip.error().kind(), Errc::Invalid);
+  }
+  EXPECT_TRUE(prepared(make_speech(1, kSecond * 51 / 1000)).ok());
+  constexpr std::size_t kMost = kClipNsMax / 1'000'000'000 * kSecond;
+  EXPECT_EQ(prepared(Samples(kMost + 1, 0.5F)).error().kind(), Errc::Invalid);
+}
+
+TEST(ClipTest, B18_ALongerClipThanTheEpisodeIsAnErrorAndOthersAreReported) {
+  Samples episode = make_speech(4, 6 * kSecond);
+  const Samples small = make_speech(5, 2 * kSecond);
+  plant(episode, small, kSecond);
+  MemorySource source(episode);
+  const Fingerprint fingerprint = *make_fingerprint(source, nullptr);
+  const Clip longer = clip_of(make_speech(6, 7 * kSecond)), there = clip_of(small);
+  EXPECT_EQ(candidates(fingerprint, longer).error().kind(), Errc::Invalid);
+  EXPECT_EQ(samples_of(*confirm(source, there, *candidates(fingerprint, there))),
+            std::vector<long>{long(kSecond)});
+}
+
+TEST(ClipTest, ManyClipsInOnePassAreToldOnceEach) {
+  Samples episode = make_speech(4, 60 * kSecond);
+  MemorySource source(episode);
+  std::vector<Clip> clips;
+  for (std::size_t i = 0; i < 8; ++i) {
+    // Every other one is not there; two are so short that everything is looked at.
+    const std::size_t length = i >= 6 ? kSecond / 2 : 2 * kSecond;
+    const Samples clip = make_speech(200 + i, length);
+    if (i % 2 == 0) plant(episode, clip, (50 - 6 * i) * kSecond);
+    clips.push_back(clip_of(clip));
+  }
+  const Fingerprint fingerprint = *make_fingerprint(source, nullptr);
+  std::vector<Search> searches;
+  for (const Clip& clip : clips) searches.push_back({&clip, *candidates(fingerprint, clip)});
+  std::vector<int> told(clips.size());
+  const auto done = confirm(source, searches, [&](std::size_t which, auto found) -> Result<> {
+    ++told[which];
+    EXPECT_EQ(found.size(), which % 2 == 0 ? 1U : 0U) << which;
+    if (!found.empty()) EXPECT_NEAR(sample_of(found[0]), (50.0 - 6.0 * double(which)) * kSecond, 1);
+    return {};
+  });
+  EXPECT_TRUE(done.ok());
+  EXPECT_EQ(told, std::vector<int>(clips.size(), 1));
+  const auto stopped = confirm(source, searches, [](std::size_t, auto) -> Result<> {
+    return Error(Errc::Canceled, "stop");
+  });
+  EXPECT_EQ(stopped.error().kind(), Errc::Canceled);
+}
+
+TEST(FingerprintTest, IsSmallAndKeepsWhatItIs) {
+  const Samples episode = make_music(4, 60 * kSecond);
+  MemorySource source(episode);
+  Waveform waveform;
+  const Fingerprint made = *make_fingerprint(source, &waveform);
+  EXPECT_EQ(made.samples(), std::int64_t(episode.size()));
+  EXPECT_EQ(made.duration_ns(), 60'000'000'000);
+  const std::string bytes = made.encode();
+  EXPECT_LT(bytes.size() * 60, 650'000U);  // an hour
+  const Fingerprint again = *Fingerprint::decode(bytes);
+  EXPECT_EQ(again.samples(), made.samples());
+  EXPECT_TRUE(std::equal(again.words().begin(), again.words().end(), made.words().begin(),
+                         made.words().end()));
+  EXPECT_GT(waveform.points.size(), kWaveformPoints / 2 - 1);
+  EXPECT_LE(waveform.points.size(), kWaveformPoints);
+}
+
+TEST(FingerprintTest, DamageIsSeen) {
+  const Samples episode = make_speech(4, 2 * kSecond);
+  MemorySource source(episode);
+  const std::string bytes = make_fingerprint(source, nullptr)->encode();
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    std::string damaged = bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x10);
+    EXPECT_FALSE(Fingerprint::decode(damaged).ok()) << i;
+    EXPECT_FALSE(Fingerprint::decode(bytes.substr(0, i)).ok()) << i;
+  }
+  EXPECT_FALSE(Fingerprint::decode(bytes + "x").ok());
+}
+
+TEST(FingerprintTest, OfNothingIsAnErrorOfVeryLittleIsEmpty) {
+  MemorySource nothing{std::span<const float>()};
+  EXPECT_EQ(make_fingerprint(nothing, nullptr).error().kind(), Errc::Invalid);
+  const Samples little(100, 0.1F);
+  MemorySource source(little);
+  EXPECT_TRUE(make_fingerprint(source, nullptr)->words().empty());
+}
+
 }  // namespace
 }  // namespace quern::sound

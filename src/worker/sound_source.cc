@@ -16,9 +16,9 @@ namespace {
 constexpr std::int64_t kPreroll = kRate;
 // What is ahead by less than this is read, not jumped to.
 constexpr std::int64_t kReadAhead = 15LL * kRate;
-// Timestamps that are off by less are rounding, unless something was damaged just before.
+// Timestamps that are off by less are rounding; where something was damaged just before, half a
+// frame is enough.
 constexpr double kGapSeconds = 0.1;
-constexpr double kDamagedGapSeconds = 0.001;
 // A gap above this is a lie of the file.
 constexpr double kGapSecondsMax = 3600;
 // So much is looked at to tell whether channels cancel each other.
@@ -33,6 +33,12 @@ bool seeks_exactly(const AVFormatContext& context, const AVStream& stream) {
                      name == "aiff" || name == "au" || name.starts_with("mov,");
   return known && stream.codecpar->sample_rate > 0 &&
          ::av_q2d(stream.time_base) * stream.codecpar->sample_rate < 1.01;
+}
+
+// Their decoder (libavcodec 59) says the old rate of the first frame that has a new one.
+bool is_mpeg_audio(const AVCodecContext& decoder) {
+  return decoder.codec_id == AV_CODEC_ID_MP3 || decoder.codec_id == AV_CODEC_ID_MP2 ||
+         decoder.codec_id == AV_CODEC_ID_MP1;
 }
 
 Error unreadable(const std::string& why) {
@@ -119,7 +125,7 @@ class FileSource final : public SoundSource {
 
   Result<> jump(std::int64_t sample) {
     const std::int64_t target = sample - kPreroll;
-    if (target <= 0 || !seeks_exactly(*av_->context(), *track_)) return open();
+    if (target <= 0 || rate_changes_ || !seeks_exactly(*av_->context(), *track_)) return open();
     const double seconds = double(target) / kRate;
     const auto timestamp =
         origin_ + static_cast<std::int64_t>(seconds / ::av_q2d(track_->time_base));
@@ -130,8 +136,9 @@ class FileSource final : public SoundSource {
     start_over();
     place_ = Place::Jumped;
     while (ready_.empty() && !ended_) TRY(decode_more());
-    // Not where we wanted to be: the long way.
-    const bool short_of_it = !ready_.empty() && ready_at_ <= sample - kPreroll / 2;
+    // Not where we wanted to be, or timestamps are not to be trusted: the long way.
+    const bool short_of_it =
+        !rate_changes_ && !ready_.empty() && ready_at_ <= sample - kPreroll / 2;
     return short_of_it ? Result<>() : open();
   }
 
@@ -143,6 +150,7 @@ class FileSource final : public SoundSource {
       const int got = ::avcodec_receive_frame(decoder_.get(), frame.get());
       if (got >= 0) {
         if ((frame->flags & AV_FRAME_FLAG_CORRUPT) != 0) was_damaged_ = true;
+        if (is_mpeg_audio(*decoder_)) frame->sample_rate = decoder_->sample_rate;
         if (take(*frame)) return true;
         continue;
       }
@@ -181,9 +189,11 @@ class FileSource final : public SoundSource {
     if (frame.sample_rate <= 0 || frame.nb_samples <= 0) return false;
     if (frame.ch_layout.nb_channels < 1 || frame.ch_layout.nb_channels > kChannelsMax) return false;
     frame_channels_ = frame.ch_layout.nb_channels;
+    if (place_ != Place::Beginning && frame.sample_rate != first_rate_) rate_changes_ = true;
     int skip = 0;
     if (place_ == Place::Beginning) {
       origin_ = frame.best_effort_timestamp;
+      first_rate_ = frame.sample_rate;
       place_ = Place::Within;
     } else if (place_ == Place::Jumped) {
       // On a sample that both rates have, so that samples fall where they do without the jump.
@@ -201,8 +211,8 @@ class FileSource final : public SoundSource {
     const double counted =
         double(segment_) / kRate + (rate_ > 0 ? double(segment_in_) / rate_ : 0.0);
     const double gap = time_of(frame, counted) - counted - double(skip) / frame.sample_rate;
-    const bool is_gap =
-        gap > (was_damaged_ ? kDamagedGapSeconds : kGapSeconds) && gap < kGapSecondsMax;
+    const double half_frame = 0.5 * frame.nb_samples / frame.sample_rate;
+    const bool is_gap = gap > (was_damaged_ ? half_frame : kGapSeconds) && gap < kGapSecondsMax;
     was_damaged_ = false;
     if (is_gap || !is_same_form(frame)) {
       const auto next = std::llround((counted + (is_gap ? gap : 0)) * kRate);
@@ -305,8 +315,9 @@ class FileSource final : public SoundSource {
   Av<AVCodecContext> decoder_;
   Av<SwrContext> mixer_;
   int rate_ = 0, format_ = 0, channels_ = 0;  // of the mixer
-  int frame_channels_ = 0;
-  int loudest_ = -1;  // the channel that is taken alone
+  int frame_channels_ = 0, first_rate_ = 0;
+  bool rate_changes_ = false;  // seen so far; then timestamps of plain streams are off
+  int loudest_ = -1;           // the channel that is taken alone
   Place place_ = Place::Beginning;
   std::int64_t origin_ = AV_NOPTS_VALUE;  // timestamp of the first sample
   std::int64_t segment_ = 0;              // where the mixer's first sample is

@@ -272,6 +272,11 @@ net::Task<Result<Curated>> load_own(PartsPtr parts, Kind kind, const Call& call)
   co_return found;
 }
 
+struct Shown {
+  std::vector<research::ResultRow> results;
+  std::int64_t researched = 0;
+};
+
 net::Task<Result<>> show(PartsPtr parts, Kind kind, Call call) {
   CO_TRY(Parameters(call.target).finish());
   CO_TRY_ASSIGN(const Curated curated, co_await load_own(parts, kind, call));
@@ -280,12 +285,17 @@ net::Task<Result<>> show(PartsPtr parts, Kind kind, Call call) {
   filter.found_only = true;
   filter.collection = call.caller.collection.value_or("");
   filter.limit = kFindingsShown;
-  auto load = [filter](Tx& tx) { return research::list_results(tx, filter); };
-  CO_TRY_ASSIGN(const std::vector<research::ResultRow> results,
-                co_await read(parts->loop, parts->readers, std::move(load)));
+  auto load = [filter, kind, id = curated.id](Tx& tx) -> Result<Shown> {
+    Shown shown;
+    TRY_ASSIGN(shown.results, research::list_results(tx, filter));
+    TRY_ASSIGN(shown.researched, research::count_researched(tx, kind, id));
+    return shown;
+  };
+  CO_TRY_ASSIGN(const Shown shown, co_await read(parts->loop, parts->readers, std::move(load)));
   json::object answer = to_json(curated);
+  answer["researched"] = shown.researched;
   json::array& findings = answer["findings"].emplace_array();
-  for (const research::ResultRow& result : results) findings.push_back(finding_json(result, kind));
+  for (const auto& result : shown.results) findings.push_back(finding_json(result, kind));
   co_return co_await call.exchange.respond(net::json_response(200, json::serialize(answer)));
 }
 

@@ -29,8 +29,8 @@ Result<research::ResultFilter> parse_filter(const net::Target& target) {
   filter.clip = parameters.number("clip", 1);
   filter.found_only = flag_of(parameters, "found");
   filter.failed_only = flag_of(parameters, "failed");
-  if (filter.failed_only && (filter.episode || filter.clip)) {
-    parameters.refuse({Errc::Invalid, "'failed' goes without an episode and a clip"});
+  if (filter.failed_only && filter.episode && filter.clip) {
+    parameters.refuse({Errc::Invalid, "'failed' is of an episode, of a clip, or of all"});
   }
   filter.collection = parameters.text("collection");
   filter.limit = parameters.limit(research::kResultsListedMax);

@@ -24,9 +24,15 @@ constexpr std::int64_t kOffsetsListedMax = 200'000;
 #define QUERN_RESULTS_ORDER " ORDER BY r.episode, r.clip LIMIT $5"
 
 constexpr Sql kAll{QUERN_RESULTS QUERN_RESULTS_ORDER};
-constexpr Sql kAllFailed{QUERN_RESULTS " AND r.error <> ''" QUERN_RESULTS_ORDER};
 constexpr Sql kOfEpisode{QUERN_RESULTS " AND r.episode = $6" QUERN_RESULTS_ORDER};
 constexpr Sql kOfClip{QUERN_RESULTS " AND r.clip = $6" QUERN_RESULTS_ORDER};
+// Written out, so that the index of what failed is used.
+#define QUERN_FAILED " AND r.error <> ''"
+constexpr Sql kAllFailed{QUERN_RESULTS QUERN_FAILED QUERN_RESULTS_ORDER};
+constexpr Sql kOfEpisodeFailed{QUERN_RESULTS QUERN_FAILED
+                               " AND r.episode = $6" QUERN_RESULTS_ORDER};
+constexpr Sql kOfClipFailed{QUERN_RESULTS QUERN_FAILED " AND r.clip = $6" QUERN_RESULTS_ORDER};
+#undef QUERN_FAILED
 constexpr Sql kOfPair{QUERN_RESULTS " AND r.episode = $6 AND r.clip = $7" QUERN_RESULTS_ORDER};
 #undef QUERN_RESULTS
 #undef QUERN_RESULTS_ORDER
@@ -39,6 +45,9 @@ constexpr Sql kCounts{
     "SELECT episode, found FROM research_episode"
     " WHERE episode >= $1 AND episode <= $2 AND found > 0 ORDER BY episode LIMIT $3"};
 
+constexpr Sql kResearchedOfEpisode{"SELECT results FROM research_episode WHERE episode = $1"};
+constexpr Sql kResearchedOfClip{"SELECT count(*) FROM research_result WHERE clip = $1"};
+
 Result<Rows> query(Tx& tx, const ResultFilter& filter) {
   const auto& [episode, clip] = filter.after;
   const bool all = !filter.found_only;
@@ -48,10 +57,12 @@ Result<Rows> query(Tx& tx, const ResultFilter& filter) {
                     *filter.clip);
   }
   if (filter.episode) {
-    return tx.query(kOfEpisode, episode, clip, filter.collection, all, limit, *filter.episode);
+    const Sql& sql = filter.failed_only ? kOfEpisodeFailed : kOfEpisode;
+    return tx.query(sql, episode, clip, filter.collection, all, limit, *filter.episode);
   }
   if (filter.clip) {
-    return tx.query(kOfClip, episode, clip, filter.collection, all, limit, *filter.clip);
+    const Sql& sql = filter.failed_only ? kOfClipFailed : kOfClip;
+    return tx.query(sql, episode, clip, filter.collection, all, limit, *filter.clip);
   }
   const Sql& sql = filter.failed_only ? kAllFailed : kAll;
   return tx.query(sql, episode, clip, filter.collection, all, limit);
@@ -84,6 +95,12 @@ Result<std::vector<ResultRow>> list_results(Tx& tx, const ResultFilter& filter) 
     if (room <= 0) break;  // the next page goes on behind it
   }
   return results;
+}
+
+Result<std::int64_t> count_researched(Tx& tx, Kind kind, CuratedId id) {
+  const Sql& sql = kind == Kind::Episode ? kResearchedOfEpisode : kResearchedOfClip;
+  TRY_ASSIGN(const Rows rows, tx.query(sql, id));
+  return rows.empty() ? 0 : rows[0].get<std::int64_t>(0);
 }
 
 Result<std::map<CuratedId, std::int64_t>> count_found(Tx& tx, CuratedId first, CuratedId last) {

@@ -71,13 +71,15 @@ struct ResultRow {
 struct ResultFilter {
   std::optional<CuratedId> episode, clip;
   bool found_only = false;
-  bool failed_only = false;                     // where neither an episode nor a clip is named
-  std::string collection;                       // of the episode; "": all
+  bool failed_only = false;  // of an episode, a clip or all; of a pair it is not looked at
+  std::string collection;    // of the episode; "": all
   std::pair<CuratedId, CuratedId> after{0, 0};  // episode, clip
   std::size_t limit = 100;
 };
 inline constexpr std::size_t kResultsListedMax = 1000;
 Result<std::vector<ResultRow>> list_results(store::Tx& tx, const ResultFilter& filter);
+// How many pairs of an episode or a clip were researched, with whatever result.
+Result<std::int64_t> count_researched(store::Tx& tx, Kind kind, CuratedId id);
 // In how many pairs something was found, by episode, of those whose numbers lie in a range.
 // Episodes in which nothing was found are left out; of more than kFoundCountedMax the last are.
 inline constexpr std::int64_t kFoundCountedMax = 10'000;

@@ -39,6 +39,14 @@ TEST_P(ResearchListsTest, FailedPairsAreListedOverAllEpisodes) {
   ASSERT_THAT(rows, SizeIs(2));
   for (const ResultRow& row : rows) EXPECT_EQ(row.error, "the clip is silent");
   EXPECT_THAT(results({.failed_only = true, .limit = 1}), SizeIs(1));
+  EXPECT_THAT(results({.episode = rows[0].episode, .failed_only = true}), SizeIs(1));
+  EXPECT_THAT(results({.clip = rows[0].clip, .failed_only = true}), SizeIs(2));
+  const auto researched = [this](Kind kind, CuratedId id) {
+    return *write([=](Tx& tx) { return count_researched(tx, kind, id); });
+  };
+  EXPECT_EQ(researched(Kind::Episode, rows[0].episode), 2);
+  EXPECT_EQ(researched(Kind::Clip, rows[0].clip), 2);
+  EXPECT_EQ(researched(Kind::Episode, 12345), 0);
   ResultFilter behind{.failed_only = true};
   behind.after = {rows[0].episode, rows[0].clip};
   EXPECT_THAT(results(behind), SizeIs(1));

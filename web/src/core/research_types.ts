@@ -41,7 +41,7 @@ export interface Finding {
 }
 
 export interface CuratedDetails extends Curated {
-  findings: Finding[]; // the first ones, also of what was not found
+  researched: number; // of how many pairs a researcher has told
 }
 
 export interface Waveform {

@@ -7,10 +7,10 @@ import type { Curated, CuratedDetails, Finding } from '../core/research_types';
 import { address } from '../core/router';
 import { CuratedAbout, CuratedHeading } from '../parts/curated_about';
 import { Failures } from '../parts/failures';
-import { useFound } from '../parts/found';
+import { useFailed, useFound } from '../parts/found';
 import { Empty } from '../parts/icons';
 import { PlayButton, soundOf, Sound, usePlayer } from '../parts/player';
-import { likeness, lookedFor, seconds, titleOf } from '../parts/research_words';
+import { likeness, seconds, titleOf } from '../parts/research_words';
 import { ShowMore } from '../parts/row_list';
 import { Await } from '../parts/state';
 import '../style/crawls.css';
@@ -70,7 +70,7 @@ function Occurrences({ clip, looked }: { clip: number; looked: number }) {
       <h2 id="occurrences">
         {places === 0 ? 'Not found so far' : `Played ${plural(places, 'time')}, in ${plural(found.length, 'episode')}${more ? ' or more' : ''}`}
       </h2>
-      <p class="quiet" role="status">{lookedFor(looked, 'episode')} searched for it. <a href="/research">How far research is</a></p>
+      <p class="quiet" role="status">{plural(looked, 'episode was', 'episodes were')} searched for it. <a href="/research">How far research is</a></p>
       {heard && (
         <div class="heard">
           <p role="status">{heard.title}, at {clock(heard.at)}</p>
@@ -97,13 +97,14 @@ function Itself({ clip }: { clip: Curated }) {
 }
 
 function Body({ clip, reload }: { clip: CuratedDetails; reload: () => void }) {
+  const failed = useFailed({ clip: clip.id });
   const playable = clip.media === 'ready';
   return (
     <>
       <CuratedHeading kind="clips" of={clip} reload={reload} />
       {playable && <Itself clip={clip} />}
-      {playable && <Occurrences clip={clip.id} looked={clip.findings.length} />}
-      <Failures of={clip.findings.filter(({ error }) => error !== '')} retry={{ clip: clip.id }} reload={reload} />
+      {playable && <Occurrences clip={clip.id} looked={clip.researched} />}
+      <Failures of={failed.data?.items ?? []} more={failed.data?.more} retry={{ clip: clip.id }} reload={failed.reload} />
       <CuratedAbout of={clip} />
     </>
   );

@@ -7,10 +7,10 @@ import type { CuratedDetails, Finding, Waveform } from '../core/research_types';
 import { address } from '../core/router';
 import { CuratedAbout, CuratedHeading } from '../parts/curated_about';
 import { Failures } from '../parts/failures';
-import { useFound } from '../parts/found';
+import { useFailed, useFound } from '../parts/found';
 import { Empty } from '../parts/icons';
 import { PlayButton, soundOf, Sound, usePlayer, type Player } from '../parts/player';
-import { letterOf, likeness, lookedFor, placesOf, seconds, titleOf, toneOf, type Place } from '../parts/research_words';
+import { letterOf, likeness, placesOf, seconds, titleOf, toneOf, type Place } from '../parts/research_words';
 import { ShowMore, type Growing } from '../parts/row_list';
 import { Await } from '../parts/state';
 import { WaveformView } from '../parts/waveform';
@@ -49,7 +49,7 @@ function Findings({ list, found, looked, player }: { list: Growing<Finding>; fou
       <section class="panel" aria-labelledby="findings">
         <h2 id="findings">No clip was found in it</h2>
         <p class="quiet">
-          {looked === 0 ? 'Nobody has listened to it yet: ' : `${lookedFor(looked, 'clip')} looked for. `}
+          {looked === 0 ? 'Nobody has listened to it yet: ' : `${plural(looked, 'clip was', 'clips were')} looked for. `}
           <a href="/research">how far research is</a>, <a href="/clips">add clips</a>.
         </p>
       </section>
@@ -100,7 +100,7 @@ function Listening({ episode, found, player }: { episode: CuratedDetails; found:
 function Body({ episode, at, reload }: { episode: CuratedDetails; at: number | null; reload: () => void }) {
   const list = useFound({ episode: episode.id });
   const found = list.data?.items ?? none;
-  const failed = episode.findings.filter(({ error }) => error !== '');
+  const failed = useFailed({ episode: episode.id });
   const playable = episode.media === 'ready';
   const player = usePlayer(playable ? soundOf(episode) : null);
   useArrival(player, at);
@@ -108,8 +108,8 @@ function Body({ episode, at, reload }: { episode: CuratedDetails; at: number | n
     <>
       <CuratedHeading kind="episodes" of={episode} reload={reload} />
       {playable && <Listening episode={episode} found={found} player={player} />}
-      {playable && <Findings list={list} found={found} looked={episode.findings.length} player={player} />}
-      <Failures of={failed} retry={{ episode: episode.id }} reload={reload} />
+      {playable && <Findings list={list} found={found} looked={episode.researched} player={player} />}
+      <Failures of={failed.data?.items ?? none} more={failed.data?.more} retry={{ episode: episode.id }} reload={failed.reload} />
       <CuratedAbout of={episode} />
     </>
   );

@@ -1,5 +1,5 @@
 // What the pages of episodes, clips and findings say.
-import { clock, count, plural } from '../core/format';
+import { clock } from '../core/format';
 import type { Curated, CuratedKind, Finding } from '../core/research_types';
 import { Badge } from './state';
 
@@ -48,9 +48,5 @@ export function placesOf(findings: Finding[], titleOfOne: (finding: Finding) => 
   })));
   return all.sort((a, b) => a.at - b.at);
 }
-
-const resultsToldMax = 1000; // of one episode or clip
-export const lookedFor = (results: number, what: string): string =>
-  results >= resultsToldMax ? `${count(results)} ${what}s or more were` : plural(results, `${what} was`, `${what}s were`);
 
 export const likeness = (score: number): string => (score > 0 ? `${Math.floor(score * 100)} % alike` : '');

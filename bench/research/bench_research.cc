@@ -3,9 +3,11 @@
 // less than 10 s, one clip against 1,000 stored hours less than 60 s; the direct search that the
 // seed's system used takes at least 100 times as long per clip.
 //
-//   bench_research [--smoke] [--json] [--only=cost|stored|accuracy]
+//   bench_research [--smoke] [--json] [--only=cost|stored|accuracy] [--episode=S] [--accuracy=S]
+//
+// Seconds are those of the processor, so that a busy machine gives the same.
 #include <cstdio>
-#include <cstring>
+#include <cstdlib>
 #include <string_view>
 
 #include "bench/research/rig.h"
@@ -138,6 +140,16 @@ void measure_stored(const Plan& plan) {
   }
 }
 
+// What follows the name among the arguments; 0 where it is not there.
+int number_of(int count, char** arguments, std::string_view name) {
+  for (int i = 1; i < count; ++i) {
+    if (std::string_view(arguments[i]).starts_with(name)) {
+      return std::atoi(arguments[i] + name.size());
+    }
+  }
+  return 0;
+}
+
 int run(int count, char** arguments) {
   Plan plan;
   std::string_view only;
@@ -146,6 +158,12 @@ int run(int count, char** arguments) {
     if (argument == "--smoke") plan.smoke = true;
     if (argument == "--json") plan.json = true;
     if (argument.starts_with("--only=")) only = argument.substr(7);
+  }
+  if (const int seconds = number_of(count, arguments, "--episode="); seconds > 0) {
+    plan.episode_s = seconds;
+  }
+  if (const int seconds = number_of(count, arguments, "--accuracy="); seconds > 0) {
+    plan.accuracy_s = seconds;
   }
   if (plan.smoke) {
     plan.episode_s = 60;

@@ -19,8 +19,8 @@ struct Plan {
   std::vector<int> clips = {1, 10, 100, 1000};
   int stored_hours = 1000;
   int direct_s = 60;     // of the episode, searched directly
-  int accuracy_s = 300;  // of every episode
-  int accuracy_clips = 30;
+  int accuracy_s = 120;  // of every episode
+  int accuracy_clips = 20;
 };
 
 // Of this process: other programs on the machine do not count.

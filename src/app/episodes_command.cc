@@ -137,8 +137,8 @@ Result<int> say_added(const Command& command, const EpisodesCommand& order, cons
   return code;
 }
 
-net::Task<Result<json::array>> sources_of(Command command, Door& door, const EpisodesCommand& order,
-                                          Added& added) {
+net::Task<Result<json::array>> sources_of(Command command, Door& door,
+                                          const EpisodesCommand& order) {
   json::array sources;
   std::vector<std::string> paths;
   for (const std::string& source : order.sources) {

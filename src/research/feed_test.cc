@@ -26,8 +26,8 @@ Feed read(const std::string& xml, const std::string& type = "",
 }
 
 std::string rss(const std::string& items) {
-  return R"(<?xml version="1.0"?><rss version="2.0" xmlns:itunes="x"><channel><title>Show</title>)" +
-         items + "</channel></rss>";
+  return R"(<?xml version="1.0"?><rss xmlns:itunes="x"><channel><title>Show</title>)" + items +
+         "</channel></rss>";
 }
 
 TEST(FeedTest, APodcastAsItsWritersMeanIt) {

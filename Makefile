@@ -25,7 +25,7 @@ export TSAN_OPTIONS := halt_on_error=1:second_deadlock_stack=1
 # g++ 12's ThreadSanitizer cannot start where the kernel scatters addresses more widely than it expects.
 no_aslr = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: screenshots build test sanitize sanitize-asan sanitize-worker sanitize-tsan lint demo demo-work demo-crawl demo-dataset bench bench-smoke corpus soak format clean help setup
+.PHONY: screenshots build test sanitize sanitize-asan sanitize-worker sanitize-tsan lint demo demo-work demo-crawl demo-dataset demo-research bench bench-smoke corpus soak format clean help setup
 
 build: build/release/build.ninja  ## (default) build everything, release
 	$(call ninja,release)
@@ -69,6 +69,9 @@ demo-crawl: build  ## a third one: a site becomes an archive and a search
 
 demo-dataset: build  ## a fourth one: datasets are kept, killed on the way, and become a bag
 	scripts/demo_dataset
+
+demo-research: build  ## a fifth one: clips are found in the episodes of a podcast, killed on the way
+	scripts/demo_research
 
 screenshots: build  ## a picture of every page of the web UI, light and dark, desk and phone, in build/screenshots
 	scripts/web screenshots build/release/bin build/screenshots

@@ -85,6 +85,7 @@ json::object finding_json(const research::ResultRow& result, research::Kind of) 
   for (const research::Finding& found : result.found) {
     offsets.push_back(json::object{{"offset_ns", found.offset_ns}, {"score", found.score}});
   }
+  out["clip_duration_ns"] = result.clip_duration_ns;
   out["date"] = rfc3339(result.date_us);
   out["error"] = result.error;
   return out;

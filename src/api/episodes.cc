@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <charconv>
+#include <map>
 
 #include "api/await.h"
 #include "api/curated_json.h"
@@ -213,6 +214,30 @@ Result<std::vector<Curated>> load_list(Tx& tx, const Wanted& wanted) {
   return list;
 }
 
+struct Listed {
+  std::vector<Curated> curated;
+  std::map<CuratedId, std::int64_t> found;  // of episodes: in how many pairs
+};
+
+Result<Listed> load_listed(Tx& tx, const Wanted& wanted) {
+  Listed listed;
+  TRY_ASSIGN(listed.curated, load_list(tx, wanted));
+  if (wanted.filter.kind != Kind::Episode || listed.curated.empty()) return listed;
+  const auto by_id = [](const Curated& a, const Curated& b) { return a.id < b.id; };
+  const auto [first, last] =
+      std::minmax_element(listed.curated.begin(), listed.curated.end(), by_id);
+  TRY_ASSIGN(listed.found, research::count_found(tx, first->id, last->id));
+  return listed;
+}
+
+json::object listed_json(const Curated& one, const Listed& listed) {
+  json::object item = to_json(one);
+  if (one.kind != Kind::Episode) return item;
+  const auto found = listed.found.find(one.id);
+  item["found"] = found == listed.found.end() ? 0 : found->second;
+  return item;
+}
+
 net::Task<Result<>> list(PartsPtr parts, Kind kind, Call call) {
   Parameters parameters(call.target);
   Wanted wanted;
@@ -223,11 +248,11 @@ net::Task<Result<>> list(PartsPtr parts, Kind kind, Call call) {
   if (const auto job = parameters.number("job", 1)) wanted.job = tree::JobId{*job};
   wanted.sha256 = parameters.text("sha256");
   CO_TRY(parameters.finish());
-  auto load = [wanted](Tx& tx) { return load_list(tx, wanted); };
-  CO_TRY_ASSIGN(const std::vector<Curated> all,
-                co_await read(parts->loop, parts->readers, std::move(load)));
+  auto load = [wanted](Tx& tx) { return load_listed(tx, wanted); };
+  CO_TRY_ASSIGN(const Listed listed, co_await read(parts->loop, parts->readers, std::move(load)));
+  const std::vector<Curated>& all = listed.curated;
   json::array items;
-  for (const Curated& one : all) items.push_back(to_json(one));
+  for (const Curated& one : all) items.push_back(listed_json(one, listed));
   std::optional<json::value> next;
   const bool paged = !wanted.job && wanted.sha256.empty();
   if (paged && all.size() == wanted.filter.limit) next = all.back().id;
@@ -247,6 +272,11 @@ net::Task<Result<Curated>> load_own(PartsPtr parts, Kind kind, const Call& call)
   co_return found;
 }
 
+struct Shown {
+  std::vector<research::ResultRow> results;
+  std::int64_t researched = 0;
+};
+
 net::Task<Result<>> show(PartsPtr parts, Kind kind, Call call) {
   CO_TRY(Parameters(call.target).finish());
   CO_TRY_ASSIGN(const Curated curated, co_await load_own(parts, kind, call));
@@ -255,12 +285,17 @@ net::Task<Result<>> show(PartsPtr parts, Kind kind, Call call) {
   filter.found_only = true;
   filter.collection = call.caller.collection.value_or("");
   filter.limit = kFindingsShown;
-  auto load = [filter](Tx& tx) { return research::list_results(tx, filter); };
-  CO_TRY_ASSIGN(const std::vector<research::ResultRow> results,
-                co_await read(parts->loop, parts->readers, std::move(load)));
+  auto load = [filter, kind, id = curated.id](Tx& tx) -> Result<Shown> {
+    Shown shown;
+    TRY_ASSIGN(shown.results, research::list_results(tx, filter));
+    TRY_ASSIGN(shown.researched, research::count_researched(tx, kind, id));
+    return shown;
+  };
+  CO_TRY_ASSIGN(const Shown shown, co_await read(parts->loop, parts->readers, std::move(load)));
   json::object answer = to_json(curated);
+  answer["researched"] = shown.researched;
   json::array& findings = answer["findings"].emplace_array();
-  for (const research::ResultRow& result : results) findings.push_back(finding_json(result, kind));
+  for (const auto& result : shown.results) findings.push_back(finding_json(result, kind));
   co_return co_await call.exchange.respond(net::json_response(200, json::serialize(answer)));
 }
 

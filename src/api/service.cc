@@ -75,6 +75,8 @@ std::shared_ptr<const Router> make_router(std::shared_ptr<const Parts> parts, Ho
   add_fileset_routes(*router, parts);
   add_fileset_bytes_route(*router, parts);
   add_episode_routes(*router, parts);
+  add_research_routes(*router, parts);
+  add_finding_routes(*router, parts);
   add_capture_routes(*router, parts);
   add_token_routes(*router, parts, access);
   add_session_routes(*router, access);

@@ -33,6 +33,7 @@ class Service;
 }
 namespace quern::research {
 class Curator;
+class Service;
 }
 
 namespace quern::api {
@@ -62,6 +63,7 @@ struct Parts {
   crawl::Service* crawl = nullptr;
   fileset::Service* filesets = nullptr;
   research::Curator* curator = nullptr;
+  research::Service* research = nullptr;
 };
 
 // Everything that is served, with its guard. The parts must outlive the router.
@@ -91,6 +93,8 @@ void add_search_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_crawl_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_fileset_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_episode_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_research_routes(Router& router, std::shared_ptr<const Parts> parts);
+void add_finding_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_capture_routes(Router& router, std::shared_ptr<const Parts> parts);
 void add_token_routes(Router& router, std::shared_ptr<const Parts> parts,
                       std::shared_ptr<Access> access);

@@ -19,6 +19,7 @@
 #include "app/output.h"
 #include "app/queue_cli.h"
 #include "app/read_command.h"
+#include "app/research_command.h"
 #include "app/search_command.h"
 #include "app/token_command.h"
 #include "base/crash.h"
@@ -179,6 +180,7 @@ int run_command_line(int argc, char** argv) {
   add_crawl_command(app, parsed.run);
   add_dataset_command(app, parsed.run);
   add_episodes_commands(app, parsed.run);
+  add_research_commands(app, parsed.run);
   add_export_command(app, parsed.run);
   add_read_commands(app, parsed.run);
   add_search_commands(app, parsed.run, parsed.serves);

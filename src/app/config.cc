@@ -273,6 +273,7 @@ std::string shown(const Config& config, const Setting& setting) {
 
 }  // namespace
 
+// long: one table.
 const std::vector<Setting>& settings() {
   static const std::vector<Setting> all = {
       {"data", "FOLDER", "", "data folder; default: quern in your data home"},
@@ -334,6 +335,10 @@ const std::vector<Setting>& settings() {
       {"curate-at-once", "N", "4", "episodes and clips that are fetched at once"},
       {"curate-gap", "MS", "1000", "pause between two requests to one host for them"},
       {"media-bytes-max", "BYTES", "8589934592", "bytes of one episode or clip"},
+      {"local-research", "N", "1", "researchers started here while clips are to be looked for"},
+      {"research-clips", "N", "100", "clips that are looked for in an episode at once"},
+      {"research-lease", "MS", "600000", "how long a silent researcher keeps what it has leased"},
+      {"research-offer", "MS", "480000", "how long a lease waits for a researcher"},
       {"free-min", "MIB", "1024", "free space that uploads leave (or 2 % of the disk, if less)"},
       {"log", "FORMAT", "human", "human or json"},
       {"log-level", "LEVEL", "info", "debug, info, warn, error or off"},
@@ -367,6 +372,7 @@ Result<Config> load_config(const Lookup& flag, const Lookup& environment) {
   TRY(interpret_crawl(read, config));
   TRY(interpret_datasets(read, environment, config));
   TRY(interpret_research(read, config));
+  TRY(interpret_researchers(read, config));
   TRY_ASSIGN(const bool no_migrate, read.on_or_off("no-migrate"));
   config.migrate = !no_migrate;
   TRY_ASSIGN(const std::int64_t grace, read.number("grace", 0, 3600));

@@ -25,6 +25,7 @@
 #include "queue/engine.h"
 #include "queue/http_processor.h"
 #include "research/curator.h"
+#include "research/service.h"
 #include "search/service.h"
 #include "step/options.h"
 #include "store/url.h"
@@ -80,6 +81,8 @@ struct Config {
   fileset::ServiceOptions filesets;
   fileset::NetworkOptions network;  // of datasets
   research::CuratorOptions curator;
+  research::ServiceOptions research;
+  std::int64_t local_researchers = 1;
   LocalSteps steps;
   std::filesystem::path steps_program;  // empty: quern-steps beside this program, or in PATH
   std::int64_t shards = 1;              // of a new import

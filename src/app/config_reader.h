@@ -76,5 +76,7 @@ inline Result<std::map<std::string, std::string>> parse_mapping(const std::strin
 Result<> interpret_datasets(const Reader& read, const Lookup& environment, Config& config);
 // Of quern episodes and quern clips: src/app/research_config.cc.
 Result<> interpret_research(const Reader& read, Config& config);
+// Of researchers: src/app/researcher_config.cc.
+Result<> interpret_researchers(const Reader& read, Config& config);
 
 }  // namespace quern::app

@@ -15,6 +15,7 @@
 #include "queue/locked_partitions.h"
 #include "queue/message.h"
 #include "queue/timer_processor.h"
+#include "research/release.h"
 #include "step/import.h"
 
 namespace quern::app {
@@ -77,6 +78,7 @@ Result<std::unique_ptr<Node>> Node::open(net::Loop& loop, const Config& config, 
   TRY(node->open_crawl(loop, config));
   node->open_filesets(loop, config);
   node->open_curator(loop, config);
+  TRY(node->open_research(loop, config, working));
   if (working != Working::No) TRY(node->work(loop, config, working));
   TRY(node->serve(loop, config, listen));
   if (working == Working::Yes) TRY(node->go_on(loop));
@@ -91,6 +93,7 @@ Node::~Node() {
   engine_.reset();
   timers_.reset();
   curator_.reset();
+  research_.reset();
   filesets_.reset();
   network_.reset();
   crawl_.reset();
@@ -151,7 +154,11 @@ Result<> Node::open_pipeline(net::Loop& loop, const Config& config, Working work
   if (working == Working::Yes) {
     workers.program = find_steps_program(config.steps_program);
     workers.steps = config.steps;
-    workers.installed = installed_steps(workers.program);
+    const Installed installed = installed_steps(workers.program);
+    workers.installed = installed.steps;
+    if (installed.research) workers.researchers_max = config.local_researchers;
+    workers.research_waits = [this] { return research_ && research_->is_unserved(); };
+    workers.researcher_gone = [this](const std::string& name) { free_leases_of(name); };
     options.installed = workers.installed;
     if (!config.steps.on_demand) options.installed = {model::StepId::Detect};
     workers.server = config.socket_path();
@@ -266,6 +273,33 @@ void Node::open_filesets(net::Loop& loop, const Config& config) {
   filesets_ = std::make_unique<fileset::Service>(std::move(parts), config.filesets);
 }
 
+Result<> Node::open_research(net::Loop& loop, const Config& config, Working working) {
+  research::ServiceParts parts{
+      .loop = loop,
+      .writer = *writer_,
+      .readers = *readers_,
+      .publish = [this](std::string_view name,
+                        boost::json::object data) { bus_->publish(std::string(name), data); },
+      .unserved =
+          [this] {
+            if (supervisor_) supervisor_->wake();
+          }};
+  research_ = std::make_unique<research::Service>(std::move(parts), config.research);
+  if (working != Working::Yes) return {};
+  // Those that a former owner of this folder had started died with it.
+  if (lock_) {
+    const std::string prefix(kLocalResearcher);
+    TRY(writer_->run(writer_->control(),
+                     [prefix](store::Tx& tx) { return research::release_leases(tx, prefix); }));
+  }
+  research_->start();
+  return {};
+}
+
+void Node::free_leases_of(const std::string& researcher) {
+  if (research_) research_->researcher_gone(researcher);
+}
+
 Result<> Node::work_on_filesets(net::Loop& loop, const Config& config,
                                 queue::Processors& processors) {
   TRY_ASSIGN(network_, fileset::Network::open({loop, *pool_, config.data}, config.network));
@@ -290,7 +324,7 @@ void Node::open_curator(net::Loop& loop, const Config& config) {
       .poke = [this](queue::PartitionId id) { poke(id); },
       .publish = [this](std::string_view name,
                         boost::json::object data) { bus_->publish(std::string(name), data); },
-      .changed = [] {}};
+      .changed = [this] { research_->poke(); }};
   parts.decide = [this](const std::string& type) {
     step::Pipeline::Decision decision = pipeline_->decide(type, model::Ocr::No);
     return research::TypeDecision{std::move(decision.step), std::move(decision.failure)};
@@ -366,7 +400,8 @@ Result<> Node::serve(net::Loop& loop, const Config& config, Listen listen) {
       search_.get(),
       crawl_.get(),
       filesets_.get(),
-      curator_.get()});
+      curator_.get(),
+      research_.get()});
   router_ = api::make_router(parts_, host_rule(config));
   net::ServerOptions options;
   options.connections_max = std::min(options.connections_max, open_files_max() / 2);
@@ -446,6 +481,7 @@ net::Task<> Node::close(std::int64_t grace_ms) {
   co_await crawl_->stop();
   filesets_->stop();
   co_await curator_->stop();
+  co_await research_->stop();
   if (timers_) co_await timers_->stop();
   if (engine_) co_await engine_->stop(left_ms());
   co_await search_->stop();

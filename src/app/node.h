@@ -28,6 +28,7 @@
 #include "queue/http_processor.h"
 #include "queue/timer_service.h"
 #include "research/curator.h"
+#include "research/service.h"
 #include "search/service.h"
 #include "step/pipeline.h"
 #include "store/database.h"
@@ -71,6 +72,8 @@ class Node {
   Result<> open_crawl(net::Loop& loop, const Config& config);
   void open_filesets(net::Loop& loop, const Config& config);
   void open_curator(net::Loop& loop, const Config& config);
+  Result<> open_research(net::Loop& loop, const Config& config, Working working);
+  void free_leases_of(const std::string& researcher);
   Result<> work_on_filesets(net::Loop& loop, const Config& config, queue::Processors& processors);
   Result<> work(net::Loop& loop, const Config& config, Working working);
   Result<> go_on(net::Loop& loop);
@@ -91,6 +94,7 @@ class Node {
   std::unique_ptr<fileset::Network> network_;  // only where it works
   std::unique_ptr<fileset::Service> filesets_;
   std::unique_ptr<research::Curator> curator_;
+  std::unique_ptr<research::Service> research_;
   std::shared_ptr<const api::Parts> parts_;
   std::filesystem::path worker_socket_;  // of PostgreSQL nodes: for their own workers
   std::unique_ptr<Supervisor> supervisor_;

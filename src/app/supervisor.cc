@@ -26,6 +26,9 @@ constexpr std::int64_t kBackoffMsMin = 100;
 constexpr std::int64_t kBackoffMsMax = 30'000;
 constexpr std::int64_t kShortLifeMs = 2000;
 constexpr std::int64_t kStopMs = 2000;
+constexpr std::int64_t kGiveBackMs = 1500;  // of a researcher, until it is killed
+constexpr char kResearcherGraceMs[] = "1000";
+constexpr char kResearchName[] = "Research";
 constexpr char kIdleSeconds[] = "5";
 constexpr std::chrono::milliseconds kListPatience{10'000};
 constexpr std::size_t kListBytesMax = 64 * 1024;
@@ -35,7 +38,7 @@ std::int64_t ms_since(net::Instant then) {
 }
 
 struct Worker {
-  StepId step;
+  std::optional<StepId> step;  // none: a researcher
   std::string name;
   io::Process process;
   net::Instant started;
@@ -68,16 +71,16 @@ std::filesystem::path find_steps_program(const std::filesystem::path& told) {
   return {};
 }
 
-std::set<StepId> installed_steps(const std::filesystem::path& program) {
-  std::set<StepId> steps;
-  if (program.empty()) return steps;
+Installed installed_steps(const std::filesystem::path& program) {
+  Installed installed;
+  if (program.empty()) return installed;
   io::ProcessOptions options;
   options.argv = {program.string(), "--names"};
   options.out = io::Stream::pipe();
   Result<io::Process> process = io::Process::start(options);
   if (!process.ok()) {
     log_warn("steps.absent", {{"program", program.string()}, {"error", process.error().message()}});
-    return steps;
+    return installed;
   }
   std::string text;
   char buffer[4096];
@@ -90,10 +93,12 @@ std::set<StepId> installed_steps(const std::filesystem::path& program) {
   std::size_t begin = 0;
   while (begin < text.size()) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
-    if (const auto step = model::parse_step(text.substr(begin, end - begin))) steps.insert(*step);
+    const std::string name = text.substr(begin, end - begin);
+    if (const auto step = model::parse_step(name)) installed.steps.insert(*step);
+    installed.research = installed.research || name == kResearchName;
     begin = end + 1;
   }
-  return steps;
+  return installed;
 }
 
 class Supervisor::Core : public std::enable_shared_from_this<Supervisor::Core> {
@@ -114,7 +119,9 @@ class Supervisor::Core : public std::enable_shared_from_this<Supervisor::Core> {
   void wake() { wake_.notify_all(); }
 
   net::Task<> stop() {
+    stopping_ = true;
     wake_.notify_all();
+    co_await end_researchers();
     // What they had is lent again by the next server; waiting for it would only take time.
     kill_all();
     const net::Instant deadline = net::in_ms(kStopMs);
@@ -126,6 +133,19 @@ class Supervisor::Core : public std::enable_shared_from_this<Supervisor::Core> {
   }
 
  private:
+  // A lease that nobody gives back is waited for by the next server.
+  net::Task<> end_researchers() {
+    const auto is_researcher = [](const WorkerPtr& worker) { return !worker->step; };
+    for (const WorkerPtr& worker : workers_) {
+      if (!worker->step) (void)worker->process.kill(SIGTERM);
+    }
+    const net::Instant deadline = net::in_ms(kGiveBackMs);
+    while (std::any_of(workers_.begin(), workers_.end(), is_researcher) &&
+           net::in_ms(0) < deadline) {
+      co_await gone_.wait(deadline);
+    }
+  }
+
   using Self = std::shared_ptr<Core>;
   using WorkerPtr = std::shared_ptr<Worker>;
 
@@ -144,7 +164,8 @@ class Supervisor::Core : public std::enable_shared_from_this<Supervisor::Core> {
     const auto stats = pipeline_.stats();
     std::map<StepId, std::int64_t> starting;
     for (const WorkerPtr& worker : workers_) {
-      if (!worker->asked && ms_since(worker->started) < kStartingMs) ++starting[worker->step];
+      const bool asked = worker->asked || ms_since(worker->started) >= kStartingMs;
+      if (worker->step && !asked) ++starting[*worker->step];
     }
     std::int64_t busy = 0;
     for (const auto& [step, of_step] : stats) {
@@ -159,6 +180,19 @@ class Supervisor::Core : public std::enable_shared_from_this<Supervisor::Core> {
         ++busy;
       }
     }
+    if (wants_researcher()) launch(std::nullopt);
+  }
+
+  bool wants_researcher() const {
+    std::int64_t there = 0;
+    for (const WorkerPtr& worker : workers_) {
+      if (worker->step) continue;
+      ++there;
+      // It has hardly had the time to ask.
+      if (ms_since(worker->started) < kPatienceMs) return false;
+    }
+    return there < options_.researchers_max && net::in_ms(0) >= research_care_.not_before &&
+           options_.research_waits();
   }
 
   // A worker has begun when its step has as many polls and tasks as workers.
@@ -198,8 +232,14 @@ class Supervisor::Core : public std::enable_shared_from_this<Supervisor::Core> {
     return true;
   }
 
-  void launch(StepId step) {
-    const std::string name = fmt::format("{}-{}-{}", model::to_string(step), ::getpid(), ++number_);
+  std::string new_name(std::optional<StepId> step) {
+    const std::string kind =
+        step ? std::string(model::to_string(*step)) : std::string(kLocalResearcher);
+    return fmt::format("{}{}{}-{}", kind, step ? "-" : "", ::getpid(), ++number_);
+  }
+
+  void launch(std::optional<StepId> step) {
+    const std::string name = new_name(step);
     io::ProcessOptions order;
     order.argv = {options_.program.string(),
                   "--server",
@@ -209,15 +249,18 @@ class Supervisor::Core : public std::enable_shared_from_this<Supervisor::Core> {
                   "--worker",
                   name,
                   "--exit-when-idle",
-                  kIdleSeconds,
-                  std::string(model::to_string(step))};
+                  kIdleSeconds};
+    if (step) {
+      order.argv.emplace_back(model::to_string(*step));
+    } else {
+      order.argv.insert(order.argv.end(), {"--research", "--grace-ms", kResearcherGraceMs});
+    }
     order.out = io::Stream::null();
     order.group = io::ProcessGroup::Own;
     Result<io::Process> process = io::Process::start(order);
     if (!process.ok()) {
       back_off(step);
-      log_warn("steps.not_started",
-               {{"step", model::to_string(step)}, {"error", process.error().message()}});
+      log_warn("steps.not_started", {{"worker", name}, {"error", process.error().message()}});
       return;
     }
     auto worker =
@@ -227,8 +270,10 @@ class Supervisor::Core : public std::enable_shared_from_this<Supervisor::Core> {
     loop_.spawn("supervisor.worker", watch(shared_from_this(), worker));
   }
 
-  void back_off(StepId step) {
-    StepCare& care = care_[step];
+  StepCare& care_of(std::optional<StepId> step) { return step ? care_[*step] : research_care_; }
+
+  void back_off(std::optional<StepId> step) {
+    StepCare& care = care_of(step);
     care.backoff_ms = std::clamp(care.backoff_ms * 2, kBackoffMsMin, kBackoffMsMax);
     care.not_before = net::in_ms(care.backoff_ms);
   }
@@ -245,7 +290,11 @@ class Supervisor::Core : public std::enable_shared_from_this<Supervisor::Core> {
   void on_gone(const WorkerPtr& worker) {
     const Result<io::ExitStatus> status = worker->process.wait(std::chrono::milliseconds(0));
     workers_.remove(worker);
-    pipeline_.worker_gone(worker->name);
+    if (worker->step) {
+      pipeline_.worker_gone(worker->name);
+    } else if (options_.researcher_gone) {
+      options_.researcher_gone(worker->name);
+    }
     const bool well = status.ok() && status->exited_with(0);
     if (!well && !stopping_) {
       log_warn("steps.died",
@@ -254,7 +303,7 @@ class Supervisor::Core : public std::enable_shared_from_this<Supervisor::Core> {
     if (!well && ms_since(worker->started) < kShortLifeMs) {
       back_off(worker->step);
     } else {
-      care_[worker->step] = {};
+      care_of(worker->step) = {};
     }
     gone_.notify_all();
     wake_.notify_all();
@@ -268,6 +317,7 @@ class Supervisor::Core : public std::enable_shared_from_this<Supervisor::Core> {
   const SupervisorOptions options_;
   std::list<WorkerPtr> workers_;
   std::map<StepId, StepCare> care_;
+  StepCare research_care_;
   std::int64_t number_ = 0;
   bool started_ = false;
   bool stopping_ = false;

@@ -52,6 +52,9 @@ Exchange::Exchange(Connection& connection, RequestHead request, Framing framing)
 PeerKind Exchange::peer() const {
   return connection_.peer_;
 }
+std::string Exchange::peer_address() const {
+  return connection_.stream_->peer_address();
+}
 bool Exchange::stopping() const {
   return connection_.core_->stopping;
 }

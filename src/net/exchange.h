@@ -60,6 +60,8 @@ class Exchange {
 
   const RequestHead& request() const { return request_; }
   PeerKind peer() const;
+  // Of the connection, for people: "192.0.2.7", or "local".
+  std::string peer_address() const;
   // The server is stopping: finish, and begin nothing long.
   bool stopping() const;
 

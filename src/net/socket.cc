@@ -218,6 +218,17 @@ PeerKind peer_kind(int fd) {
   return is_loopback(storage) ? PeerKind::TcpLoopback : PeerKind::TcpOther;
 }
 
+std::string peer_address(int fd) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return "";
+  if (storage.ss_family == AF_UNIX) return "local";
+  char text[NI_MAXHOST] = {};
+  const int failed = ::getnameinfo(reinterpret_cast<const sockaddr*>(&storage), size, text,
+                                   sizeof text, nullptr, 0, NI_NUMERICHOST);
+  return failed == 0 ? text : "";
+}
+
 void prepare_stream(int fd) {
   ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);

@@ -52,6 +52,8 @@ std::vector<SocketAddress> numeric_addresses(const Endpoint& endpoint);
 
 socklen_t address_size(const sockaddr_storage& storage);
 PeerKind peer_kind(int fd);
+// "192.0.2.7", without its port; "local" for a Unix socket, "" where it has gone.
+std::string peer_address(int fd);
 // Non-blocking, and without Nagle's delay where it is TCP.
 void prepare_stream(int fd);
 

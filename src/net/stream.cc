@@ -45,6 +45,10 @@ Stream::Stream(Loop& loop, int fd, ByteCounts* counts)
   CHECK(!failure);
 }
 
+std::string Stream::peer_address() {
+  return net::peer_address(socket_.native_handle());
+}
+
 Task<Result<std::size_t>> Stream::fill(Instant deadline) {
   if (begin_ > 0) {
     std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);

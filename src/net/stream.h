@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -78,6 +79,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void shutdown_send();
   void close();
   bool is_open() const { return socket_.is_open(); }
+  std::string peer_address();
   Loop& loop() { return loop_; }
 
  private:

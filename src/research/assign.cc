@@ -72,7 +72,7 @@ constexpr Sql kLease{
     "INSERT INTO research_lease (id, episode, clips, chosen, created_us, offered_us, expires_us)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7)"};
 constexpr Sql kReady{"SELECT count(*) FROM curated WHERE kind = $1 AND media = 2"};
-constexpr Sql kPending{"SELECT 1 FROM curated WHERE media = 1 LIMIT 1"};
+constexpr Sql kMedia{"SELECT count(*) FROM curated WHERE media = $1"};
 constexpr Sql kUnsettled{
     "SELECT 1 FROM curated WHERE kind = 1 AND media = 2 AND settled < $1 LIMIT 1"};
 constexpr Sql kSums{
@@ -317,10 +317,14 @@ Result<ResearchStatus> load_status(Tx& tx, const Options& options) {
   status.found = sums[0].get<std::int64_t>(1);
   status.failed = sums[0].get<std::int64_t>(2);
   TRY_ASSIGN(status.dead_letters, tx.value<std::int64_t>(kDead, kRefusedTries));
-  TRY_ASSIGN(const Rows pending, tx.query(kPending));
+  TRY_ASSIGN(status.fetching,
+             tx.value<std::int64_t>(kMedia, static_cast<int>(MediaState::Pending)));
+  TRY_ASSIGN(status.media_failed,
+             tx.value<std::int64_t>(kMedia, static_cast<int>(MediaState::Failed)));
   TRY_ASSIGN(const Rows unsettled, tx.query(kUnsettled, pool.generation));
   status.nothing_open = status.clips == 0 || unsettled.empty();
-  status.idle = status.nothing_open && pending.empty() && status.waiting == 0 && status.taken == 0;
+  status.idle =
+      status.nothing_open && status.fetching == 0 && status.waiting == 0 && status.taken == 0;
   return status;
 }
 

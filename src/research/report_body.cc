@@ -120,10 +120,9 @@ Result<> read_pair(const json::object& object, Report& report) {
     report.final = final->get_bool();
   }
   if (clip != 0) report.clip = clip;
-  if (clip == 0 && !report.final) {
-    return wrong("clip",
-                 "the id of a clip that came with the work; only a final report may be"
-                 " without one");
+  // Without a clip it ends its lease, or only keeps it alive.
+  if (clip == 0 && !report.final && report.lease_id.empty()) {
+    return wrong("clip", "the id of a clip that came with the work, where there is no lease_id");
   }
   TRY_ASSIGN(report.clip_number, number_at(object, "number"));
   TRY_ASSIGN(report.algorithm, number_at(object, "algorithm"));

@@ -9,6 +9,7 @@
 // How: a report locks its lease, then the episode's set, and leaves every other lease alone.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,7 +30,7 @@ struct Finding {
 struct Report {
   std::string lease_id;  // "": without a lease
   CuratedId episode = 0;
-  std::optional<CuratedId> clip;  // a final report may have none: the researcher winds down
+  std::optional<CuratedId> clip;  // none: it ends the lease (final), or keeps it alive
   std::int64_t clip_number = 0;   // 0: whatever the clip's number is now
   std::int64_t algorithm = 0;     // 0: the current one
   std::vector<Finding> found;     // ascending
@@ -63,18 +64,27 @@ struct ResultRow {
   std::string episode_title, clip_title;
   std::int64_t date_us = 0;
   std::int64_t algorithm = 0;
+  std::int64_t clip_duration_ns = 0;
   std::string error;
   std::vector<Finding> found;
 };
 struct ResultFilter {
   std::optional<CuratedId> episode, clip;
   bool found_only = false;
-  std::string collection;                       // of the episode; "": all
+  bool failed_only = false;  // of an episode, a clip or all; of a pair it is not looked at
+  std::string collection;    // of the episode; "": all
   std::pair<CuratedId, CuratedId> after{0, 0};  // episode, clip
   std::size_t limit = 100;
 };
 inline constexpr std::size_t kResultsListedMax = 1000;
 Result<std::vector<ResultRow>> list_results(store::Tx& tx, const ResultFilter& filter);
+// How many pairs of an episode or a clip were researched, with whatever result.
+Result<std::int64_t> count_researched(store::Tx& tx, Kind kind, CuratedId id);
+// In how many pairs something was found, by episode, of those whose numbers lie in a range.
+// Episodes in which nothing was found are left out; of more than kFoundCountedMax the last are.
+inline constexpr std::int64_t kFoundCountedMax = 10'000;
+Result<std::map<CuratedId, std::int64_t>> count_found(store::Tx& tx, CuratedId first,
+                                                      CuratedId last);
 // Opens pairs that ended with an error again: of an episode, of a clip, or all. At most
 // kRetriedAtOnce of them in one transaction; how many: call it again until that is 0. Alone.
 inline constexpr std::int64_t kRetriedAtOnce = 1000;

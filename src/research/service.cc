@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "queue/await.h"
+#include "research/release.h"
 
 namespace quern::research {
 namespace {
@@ -12,6 +13,12 @@ using store::Tx;
 
 // Longer than any write takes; a stop that waits longer leaves the rest to the loop's end.
 constexpr std::int64_t kStopMs = 10'000;
+
+// What one run of the assigner did and saw.
+struct Ran {
+  Assigned assigned;
+  bool waits = false;
+};
 
 }  // namespace
 
@@ -53,6 +60,7 @@ struct Service::Core {
   std::int64_t offers = 0;   // how often items were offered here
   std::int64_t running = 0;  // coroutines
   bool assigning = false;    // a run is under way
+  bool waits = false;        // an item does, as the last run saw
   bool again = false;        // another was asked for meanwhile
   bool stopping = false;
 };
@@ -96,17 +104,24 @@ net::Task<> Service::run_assign(std::shared_ptr<Core> core) {
   const Core::Running running(core);
   while (core->again && !core->stopping) {
     core->again = false;
-    auto run = store::Alone{
-        [options = core->options.leases](Tx& tx) { return research::assign(tx, options); }};
-    const Result<Assigned> assigned =
+    auto run = store::Alone{[options = core->options.leases](Tx& tx) -> Result<Ran> {
+      Ran ran;
+      TRY_ASSIGN(ran.assigned, research::assign(tx, options));
+      TRY_ASSIGN(ran.waits, has_waiting(tx));
+      return ran;
+    }};
+    const Result<Ran> assigned =
         co_await queue::write(core->parts.loop, core->lane(), std::move(run));
     if (!assigned.ok()) {
       // The timer comes again.
       log_warn("research.assign_failed", {{"error", assigned.error().message()}});
       break;
     }
-    if (assigned->more) core->again = true;
-    core->offer(assigned->added);
+    if (assigned->assigned.more) core->again = true;
+    core->offer(assigned->assigned.added);
+    core->waits = assigned->waits;
+    const bool unserved = core->waits && core->offered.waiters() == 0;
+    if (unserved && core->parts.unserved) core->parts.unserved();
   }
   core->assigning = false;
 }
@@ -173,6 +188,27 @@ net::Task<Result<std::optional<WorkItem>>> Service::wait_for_work(WorkOrder orde
     if (end == net::WaitEnd::TimedOut && net::in_ms(0) >= deadline) break;
   }
   co_return std::optional<WorkItem>();
+}
+
+bool Service::is_unserved() const {
+  return core_->waits && core_->offered.waiters() == 0;
+}
+
+void Service::researcher_gone(std::string researcher) {
+  if (core_->stopping) return;
+  core_->parts.loop.spawn("research.release", release(core_, std::move(researcher)));
+}
+
+net::Task<> Service::release(std::shared_ptr<Core> core, std::string researcher) {
+  const Core::Running running(core);
+  auto free = [researcher](Tx& tx) { return release_leases_of(tx, researcher); };
+  const Result<std::int64_t> freed =
+      co_await queue::write(core->parts.loop, core->lane(), std::move(free));
+  // They end by themselves, later.
+  if (!freed.ok()) log_warn("research.release_failed", {{"error", freed.error().message()}});
+  if (!freed.ok() || *freed == 0 || core->stopping || core->assigning) co_return;
+  core->again = core->assigning = true;
+  core->parts.loop.spawn("research.assign", run_assign(core));
 }
 
 net::Task<Result<>> Service::give_back(std::string lease_id) {

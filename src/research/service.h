@@ -28,6 +28,7 @@ struct ServiceParts {
   store::Writer& writer;
   store::Readers& readers;
   std::function<void(std::string_view, boost::json::object)> publish;
+  std::function<void()> unserved;  // an item waits, and nobody here asks; empty: nobody is told
 };
 
 struct ServiceOptions {
@@ -72,6 +73,10 @@ class Service {
   net::Task<Result<std::optional<WorkItem>>> wait_for_work(WorkOrder order);
   // Of an item whose answer did not reach its researcher: its clips are free again.
   net::Task<Result<>> give_back(std::string lease_id);
+  // One that this server has started is dead: what it had leased is free.
+  void researcher_gone(std::string researcher);
+  // Whether an item waits, as far as the assigner saw, and nobody here asks.
+  bool is_unserved() const;
   // A body of /research/results. Invalid, Missing, TooLarge: it was noted as refused.
   net::Task<Result<ReportAnswer>> report(std::string body);
 
@@ -81,6 +86,7 @@ class Service {
   struct Core;
   static net::Task<> run_timer(std::shared_ptr<Core> core);
   static net::Task<> run_assign(std::shared_ptr<Core> core);
+  static net::Task<> release(std::shared_ptr<Core> core, std::string researcher);
   static net::Task<> look(std::shared_ptr<Core> core);
   static net::Task<Result<ReportAnswer>> refuse_body(std::shared_ptr<Core> core,
                                                      std::shared_ptr<const std::string> body,

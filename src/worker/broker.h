@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,9 +47,15 @@ struct BrokerOptions {
   std::int64_t backoff_max_ms = 5'000;
   // A task that runs this long keeps no others waiting: they are left for the server to lend again.
   std::int64_t alone_after_ms = 10'000;
+  // Look for clips in episodes, too. Files that are wanted again are kept up to so many bytes; a
+  // larger file than this is not fetched.
+  bool research = false;
+  std::uint64_t research_kept_bytes = std::uint64_t{2} << 30;
+  std::uint64_t research_media_bytes = std::uint64_t{16} << 30;
 };
 
 class Lane;
+class Researcher;
 
 class Broker {
  public:
@@ -62,6 +69,9 @@ class Broker {
   void stop();
 
  private:
+  void begin();
+  std::optional<Error> failure() const;
+  bool ended() const;
   net::Task<> drain();
   net::Instant idle_deadline() const;
 
@@ -69,6 +79,7 @@ class Broker {
   BrokerOptions options_;
   net::Event changed_;
   std::vector<std::shared_ptr<Lane>> lanes_;
+  std::shared_ptr<Researcher> researcher_;
   bool stopping_ = false;
 };
 

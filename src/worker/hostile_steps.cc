@@ -1,6 +1,7 @@
 // quern-steps with steps that misbehave in every way, for the tests of the box and of the broker.
 //
-// "Hostile" does what the file's name says; "Guess" is a Detect that dies of a file named "crash".
+// "Hostile" does what the file's name says; "Guess" is a Detect that dies of a file named "crash";
+// "Research" does what the bytes of a clip and of an episode say.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -21,6 +22,7 @@
 #include <fstream>
 #include <map>
 
+#include "worker/research_lines.h"
 #include "worker/worker_main.h"
 
 namespace quern::worker {
@@ -253,6 +255,44 @@ StepEnd run_counting(StepContext& context) {
   return std::nullopt;
 }
 
+// "crash" and "hang" do that; "once" and "found" are found, "sound" if there is the sound;
+// "silence" cannot be looked for; "lie" says nonsense; anything else is not there.
+void look_for(StepContext& context, std::size_t place, const std::string& clip, bool has_sound) {
+  const auto say = [&context](const ResearchLine& line) {
+    context.out.raw(line_of(line));
+    context.out.flush();
+  };
+  ResearchLine line{ResearchLine::Kind::Begin, place, {}};
+  say(line);
+  if (clip == "crash") crash(context);
+  if (clip == "hang") hang(context);
+  if (clip == "mute") return;
+  if (clip == "lie") context.out.raw("{\"clip\":7000,\"offsets_ns\":[-1]}\n{]\n\xff\xfe\n");
+  line.kind = ResearchLine::Kind::Result;
+  line.result.episode_duration_ns = 60'000'000'000;
+  line.result.clip_duration_ns = 1'000'000'000;
+  if (clip == "sound" && !has_sound) line.kind = ResearchLine::Kind::NeedsSound;
+  if (clip == "sound" || clip == "found") line.result.found = {{5, 0.5}, {7'000'000'000, 0.875}};
+  if (clip == "silence") line.result.error = "the clip is silent";
+  say(line);
+}
+
+StepEnd run_research(StepContext& context) {
+  const auto task = parse_research_task(context.task.metadata);
+  const std::string first = read_input(context.inputs.at(0), 1000);
+  if (first == "crash") crash(context);
+  if (first == "broken") return Failure{model::ErrorKind::Corrupt, "it is broken"};
+  if (task->mode == ResearchMode::Index) {
+    context.out.raw(framed({"\x01\x02", 60'000'000'000, "print of " + first}));
+    return std::nullopt;
+  }
+  const std::size_t before = task->sound ? 2 : 1;
+  for (std::size_t i = before; i < context.inputs.size(); ++i) {
+    look_for(context, i - before, read_input(context.inputs[i], 1000), task->sound);
+  }
+  return std::nullopt;
+}
+
 std::string version() {
   return "0";
 }
@@ -279,9 +319,11 @@ int main(int argc, char** argv) {
   using namespace quern::worker;
   const Step steps[] = {{"Hostile", version, warm, run_hostile, 4},
                         {"Guess", version, warm, run_guess, 64},
+                        {"Research", version, warm, run_research, 1},
                         counting_step(),
                         unready_step()};
   if (argc == 3) return box_main(argc, argv, steps);
-  constexpr StepPlace kHere[] = {{"Hostile", ""}, {"Guess", ""}, {"Counting", ""}, {"Unready", ""}};
+  constexpr StepPlace kHere[] = {
+      {"Hostile", ""}, {"Guess", ""}, {"Counting", ""}, {"Unready", ""}, {"Research", ""}};
   return worker_main(argc, argv, kHere);
 }

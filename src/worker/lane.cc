@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/log.h"
 #include "net/target.h"
+#include "worker/box_start.h"
 #include "worker/input.h"
 
 namespace quern::worker {
@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t kPollBytesMax = 64 * 1024 * 1024;
 constexpr std::size_t kMetadataBytesMax = 1024 * 1024;
-constexpr int kBoxFailuresMax = 3;
 constexpr std::size_t kLacksBytesMax = 200;
 constexpr std::int64_t kHeartbeatMsMax = 10'000;
 
@@ -27,15 +26,6 @@ net::ClientOptions client_options(const BrokerOptions& options) {
   client.first_byte_ms = options.stall_ms;
   client.idle_max = 1;
   return client;
-}
-
-BoxOptions box_options(const BrokerOptions& options, const std::string& step) {
-  BoxOptions box;
-  box.program = options.program;
-  box.step = step;
-  box.limits = options.limits;
-  box.look_ms = options.look_ms;
-  return box;
 }
 
 }  // namespace
@@ -102,7 +92,7 @@ net::Task<Result<>> Lane::need_box() {
     auto started = co_await Box::start(loop_, box_options(options_, step_));
     if (started) {
       box_ = *std::move(started);
-      CO_TRY(judge_confinement());
+      CO_TRY(judge_confinement(*box_, step_));
       break;
     }
     log_error("steps.box", {{"step", step_}, {"error", started.error().message()}});
@@ -111,18 +101,6 @@ net::Task<Result<>> Lane::need_box() {
   }
   box_failures_ = 0;
   co_return Result<>{};
-}
-
-// Once for each box: whoever runs this should know. Where tests run, less than all is not enough.
-Result<> Lane::judge_confinement() const {
-  const std::string lacks = box_->lacks();
-  if (lacks.empty()) return {};
-  const char* ci = std::getenv("CI");
-  if (ci != nullptr && std::string_view(ci) == "true") {
-    return Error{Errc::Unavailable, fmt::format("the box of {} lacks {}", step_, lacks)};
-  }
-  log_warn("steps.box_is_not_full", {{"step", step_}, {"lacks", lacks}});
-  return {};
 }
 
 std::string Lane::poll_target() const {

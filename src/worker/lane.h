@@ -57,7 +57,6 @@ class Lane : public std::enable_shared_from_this<Lane> {
   net::Task<Result<>> serve();
   net::Task<Result<>> need_box();
   net::Task<Result<std::vector<LentTask>>> poll();
-  Result<> judge_confinement() const;
   std::string poll_target() const;
   net::Task<> pause();
   net::Task<> run_all();

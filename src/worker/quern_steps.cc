@@ -8,7 +8,8 @@ constexpr quern::worker::StepPlace kPlaces[] = {
     {"Ebook", "quern-box-pages"},   {"Email", "quern-box-mail"},  {"Html", "quern-box-pages"},
     {"Image", "quern-box-images"},  {"Mbox", "quern-box-mail"},   {"Msg", "quern-box-mail"},
     {"Office", "quern-box-office"}, {"Page", "quern-box-pages"},  {"Pdf", "quern-box-pages"},
-    {"PdfOcr", "quern-box-images"}, {"Pst", "quern-box-mail"},    {"Text", "quern-box-pages"},
+    {"PdfOcr", "quern-box-images"}, {"Pst", "quern-box-mail"},    {"Research", "quern-box-sound"},
+    {"Text", "quern-box-pages"},
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ Step page_step();
 Step pdf_ocr_step();
 Step pdf_step();
 Step pst_step();
+Step research_step();
 Step text_step();
 
 }  // namespace quern::worker

@@ -23,6 +23,7 @@
 #include "worker/box_root.h"
 #include "worker/broker.h"
 #include "worker/local_detect.h"
+#include "worker/researcher.h"
 #include "worker/zygote.h"
 
 namespace quern::worker {
@@ -125,6 +126,7 @@ void add_options(CLI::App& app, Parsed& parsed) {
   BrokerOptions& broker = parsed.broker;
   app.add_option("STEP", parsed.steps, "the steps to serve");
   app.add_option("--server", parsed.server, "http://HOST[:PORT] or unix:PATH");
+  app.add_flag("--research", broker.research, "look for clips in episodes");
   app.add_option("--token", parsed.token_file, "a file that holds the worker's token");
   app.add_option("--exit-when-idle", parsed.idle_exit_s,
                  "end after so many seconds without a task");
@@ -140,12 +142,16 @@ void add_options(CLI::App& app, Parsed& parsed) {
   app.add_option("--heartbeat-ms", broker.heartbeat_ms, "how often a task's life is told");
   app.add_option("--grace-ms", broker.grace_ms, "how long SIGTERM lets a task go on");
   app.add_option("--look-ms", broker.look_ms, "how often a child is looked at");
+  app.add_option("--kept-bytes", broker.research_kept_bytes,
+                 "of clips and episodes, kept for the next search");
+  app.add_option("--media-bytes", broker.research_media_bytes, "of a clip or an episode, at most");
   app.add_option("--piece-bytes", broker.piece_bytes_max, "of an answer, sent at once");
   add_limits(app, broker.limits);
   app.footer(
       "Examples:\n"
       "  quern-steps --server http://127.0.0.1:8080 Archive Text Detect\n"
       "  quern-steps --server unix:/srv/quern/quern.sock Archive\n"
+      "  quern-steps --server http://127.0.0.1:8080 --research\n"
       "  quern-steps --detect letter.doc");
 }
 
@@ -257,9 +263,12 @@ int detect(const Parsed& parsed) {
 // Invalid is usage.
 Result<> prepare(Parsed& parsed, std::span<const StepPlace> places) {
   if (parsed.server.empty()) return Error{Errc::Invalid, "--server is needed"};
-  if (parsed.steps.empty()) return Error{Errc::Invalid, "which steps? see --list"};
+  if (parsed.steps.empty() && !parsed.broker.research) {
+    return Error{Errc::Invalid, "which steps? see --list"};
+  }
   TRY_ASSIGN(parsed.broker.server, parse_address(parsed.server));
   for (const std::string& name : parsed.steps) {
+    if (name == kResearchStep) return Error{Errc::Invalid, "say --research instead of Research"};
     if (find_place(places, name) == nullptr) {
       return Error{Errc::Invalid, "no step " + name + "; see --list"};
     }

@@ -17,6 +17,8 @@ import { SearchPage } from './pages/search';
 import { MissingPage } from './pages/missing';
 
 const CapturesPage = lazily(() => import('./pages/captures'));
+const ClipPage = lazily(() => import('./pages/clip'));
+const ClipsPage = lazily(() => import('./pages/clips'));
 const CollectionPage = lazily(() => import('./pages/collection'));
 const CollectionsPage = lazily(() => import('./pages/collections'));
 const CrawlPage = lazily(() => import('./pages/crawl'));
@@ -24,15 +26,18 @@ const CrawlsPage = lazily(() => import('./pages/crawls'));
 const DatasetPage = lazily(() => import('./pages/dataset'));
 const DatasetsPage = lazily(() => import('./pages/datasets'));
 const DocumentPage = lazily(() => import('./pages/document'));
+const EpisodePage = lazily(() => import('./pages/episode'));
+const EpisodesPage = lazily(() => import('./pages/episodes'));
 const ErrorsPage = lazily(() => import('./pages/errors'));
 const FilePage = lazily(() => import('./pages/file'));
 const JobPage = lazily(() => import('./pages/job'));
 const JobsPage = lazily(() => import('./pages/jobs'));
 const PartitionPage = lazily(() => import('./pages/partition'));
+const ResearchPage = lazily(() => import('./pages/research'));
 const WorkPage = lazily(() => import('./pages/work'));
 const WorkersPage = lazily(() => import('./pages/workers'));
 
-// The groups of the navigation. What collects (research) adds its line to the second.
+// The groups of the navigation.
 const navigation: { title: string; links: { href: string; name: string; icon: IconName; also?: string[] }[] }[] = [
   {
     title: 'Read',
@@ -48,6 +53,14 @@ const navigation: { title: string; links: { href: string; name: string; icon: Ic
       { href: '/jobs', name: 'Imports', icon: 'upload' },
       { href: '/crawls', name: 'Crawls', icon: 'web', also: ['captures-of'] },
       { href: '/datasets', name: 'Datasets', icon: 'download' },
+    ],
+  },
+  {
+    title: 'Listen',
+    links: [
+      { href: '/episodes', name: 'Episodes', icon: 'audio' },
+      { href: '/clips', name: 'Clips', icon: 'clip' },
+      { href: '/research', name: 'Research', icon: 'listen' },
     ],
   },
   {
@@ -75,6 +88,13 @@ function page({ path, query }: Place) {
     case 'datasets':
       if (second === undefined) return <DatasetsPage />;
       return path.length === 2 ? <DatasetPage key={id} id={id} /> : <MissingPage />;
+    case 'episodes':
+      if (second === undefined) return <EpisodesPage />;
+      return path.length === 2 ? <EpisodePage key={id} id={id} query={query} /> : <MissingPage />;
+    case 'clips':
+      if (second === undefined) return <ClipsPage />;
+      return path.length === 2 ? <ClipPage key={id} id={id} /> : <MissingPage />;
+    case 'research': return path.length === 1 ? <ResearchPage /> : <MissingPage />;
     case 'collections':
       return second === undefined ? <CollectionsPage /> : <CollectionPage name={second} />;
     case 'jobs':

@@ -2,6 +2,7 @@
 // window.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { startPodcast } from './podcast_site.mjs';
 import { startSite } from './site.mjs';
 import { axe, closeBrowser, drop, eventually, longText, makeFolder, noOverflow, openPage, startServer, zipOf } from './support.mjs';
 
@@ -193,4 +194,26 @@ test('datasets: one that is kept, one that is none', async () => {
   await lookAtAll(server, [
     ['/datasets', '.job-row'], [`/datasets/${jobs[0]}`, '.dataset-files'], [`/datasets/${jobs[1]}`, '.outcome-line'], [`/jobs/${jobs[0]}`, 'main h1'],
   ]);
+});
+
+test('episodes, clips, and what was found', async () => {
+  const podcast = await startPodcast();
+  const heard = await startServer({ env: podcast.env });
+  try {
+    await heard.post('/episodes', { collection: 'locks', sources: [{ url: podcast.feed }] });
+    for (const name of ['jingle', 'silence']) await heard.post('/clips', { collection: 'locks', sources: [{ url: podcast.clip(name), title: name }] });
+    await eventually(async () => {
+      const status = await heard.get('/research');
+      assert.ok(status.idle && status.results === 4, JSON.stringify(status));
+    }, { seconds: 180 });
+    const episode = (await heard.get('/episodes')).items.find(({ title }) => title === 'The upper lock').id;
+    const [jingle, silence] = (await heard.get('/clips')).items.map(({ id }) => id);
+    await lookAtAll(heard, [
+      ['/episodes', '.job-row'], ['/clips', '.job-row'], [`/episodes/${episode}`, '.flag'], [`/clips/${jingle}`, '.finding'], [`/clips/${silence}`, '.failures'],
+      ['/research', '.failures'],
+    ]);
+  } finally {
+    await heard.stop();
+    await podcast.stop();
+  }
 });

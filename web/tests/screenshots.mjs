@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { startPodcast } from './podcast_site.mjs';
 import { startSite } from './site.mjs';
 import { closeBrowser, eventually, longText, openPage, sleep, startServer, zipOf } from './support.mjs';
 
@@ -80,6 +81,27 @@ async function addDatasets(server) {
     jobs.push(job);
   }
   return jobs;
+}
+
+// A podcast of its own server, since all connections of one go to one site.
+async function shootResearch() {
+  const podcast = await startPodcast();
+  const server = await startServer({ env: podcast.env });
+  await shoot(server, 'episodes-empty', '/episodes');
+  await shoot(server, 'clips-empty', '/clips');
+  await shoot(server, 'research-empty', '/research');
+  await server.post('/episodes', { collection: 'locks', priority: 2, sources: [{ url: podcast.feed }, { url: podcast.clip('gone'), title: 'A lost one' }] });
+  for (const name of ['jingle', 'drop', 'never', 'silence']) await server.post('/clips', { collection: 'locks', sources: [{ url: podcast.clip(name), title: name }] });
+  await eventually(async () => {
+    const status = await server.get('/research');
+    assert.ok(status.idle && status.results === 8, JSON.stringify(status));
+  }, { seconds: 180 });
+  const episode = (await server.get('/episodes')).items.find(({ title }) => title === 'The upper lock').id;
+  const clip = (await server.get('/clips')).items.find(({ title }) => title === 'drop').id;
+  const pages = { episodes: '/episodes', episode: `/episodes/${episode}?at=9.75`, clips: '/clips', clip: `/clips/${clip}`, research: '/research' };
+  for (const [name, path] of Object.entries(pages)) await shoot(server, name, path);
+  await server.stop();
+  await podcast.stop();
 }
 
 async function prepare() {
@@ -159,6 +181,8 @@ async function main() {
   mkdirSync(folder, { recursive: true });
   const made = await prepare();
   for (const [name, path] of Object.entries(await addressesOf(made))) await shoot(made.server, name, path);
+
+  await shootResearch();
 
   // One that is under way, since nobody does its work; an empty house; and a locked one.
   const waiting = await startServer({ args: ['--steps', 'none'] });

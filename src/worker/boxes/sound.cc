@@ -4,6 +4,6 @@
 
 int main(int argc, char** argv) {
   using namespace quern::worker;
-  const Step steps[] = {audio_step()};
+  const Step steps[] = {audio_step(), research_step()};
   return box_main(argc, argv, steps);
 }

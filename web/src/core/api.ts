@@ -79,6 +79,7 @@ export const post = <T>(path: string, body: unknown = {}, headers?: Record<strin
   send<T>('POST', path, body, headers);
 export const put = <T>(path: string, body: unknown, headers?: Record<string, string>) =>
   send<T>('PUT', path, body, headers);
+export const patch = <T>(path: string, body: unknown) => send<T>('PATCH', path, body);
 export const remove = <T>(path: string) => send<T>('DELETE', path);
 
 // An address of /api/v1 with escaped segments and parameters; null, '' and false are left out.

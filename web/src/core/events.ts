@@ -15,7 +15,7 @@ type Listener = (event: ServerEvent) => void;
 
 const types = [
   'job.progress', 'job.finished', 'file.ingested', 'document.created', 'error.created',
-  'page.captured', 'pack.published', 'worker.changed', 'partition.changed', 'lagged',
+  'page.captured', 'pack.published', 'worker.changed', 'partition.changed', 'research.finding', 'lagged',
 ];
 const reconnectMs = 1500;
 const hiddenMs = 2000; // so long a page that is covered goes on listening

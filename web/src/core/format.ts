@@ -29,6 +29,17 @@ export function duration(seconds: number): string {
   return plural(Math.round(whole / 86400), 'day');
 }
 
+// A place in a recording: 1:02:03.4.
+export function clock(seconds: number, digits = 1): string {
+  const step = 10 ** digits;
+  const units = Math.max(0, Math.round(seconds * step));
+  const whole = Math.floor(units / step);
+  const hours = Math.floor(whole / 3600);
+  const minutes = String(Math.floor(whole / 60) % 60).padStart(hours > 0 ? 2 : 1, '0');
+  const rest = digits === 0 ? '' : `.${String(units % step).padStart(digits, '0')}`;
+  return `${hours > 0 ? `${hours}:` : ''}${minutes}:${String(whole % 60).padStart(2, '0')}${rest}`;
+}
+
 export function percent(share: number): string {
   // 100 % only when it is so.
   const value = share >= 1 ? 100 : Math.min(99.9, Math.floor(share * 1000) / 10);

@@ -6,6 +6,7 @@
 // goes away is waited for. How: docs/http-api.md, "Uploads".
 import { useEffect, useState } from 'preact/hooks';
 import { api, ask, get, noAnswer, post, Problem } from './api';
+import { enrol, type Enrolment } from './curating';
 import type { Picked } from './dropped';
 import { isSentElsewhere, listenToTabs, tabsAnswered, tellTabs } from './tabs';
 import type { Job } from './types';
@@ -17,7 +18,7 @@ const retryDelaysMs = [0, 1000, 2000, ...Array<number>(120).fill(5000)]; // ten 
 const rememberedMax = 20;
 const storageKey = 'quern.uploads';
 
-export interface UploadOptions {
+export interface UploadOptions extends Enrolment {
   collection: string;
   ocr: boolean;
   splitByPage: boolean;
@@ -307,6 +308,7 @@ async function run(batch: Batch): Promise<void> {
     const broken = ends.find((end) => end.status === 'rejected');
     if (broken) throw (broken as PromiseRejectedResult).reason;
     if (batch.stop.signal.aborted) return;
+    await insist(batch, () => enrol(batch.job, batch.options.collection, batch.options));
     await insist(batch, () => post(api(['jobs', batch.job, 'seal']), { skipped: batch.failed.length }));
     batch.state = 'done';
     forget(batch.key);
@@ -341,7 +343,8 @@ function rewind(batch: Batch): void {
 export async function startUpload(files: Picked[], options: UploadOptions): Promise<number> {
   const picked = [...files].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
   const fingerprint = fingerprintOf(picked);
-  const known = remembered().find((one) => one.fingerprint === fingerprint && one.options.collection === options.collection);
+  const isSame = ({ collection, as }: UploadOptions) => collection === options.collection && as === options.as;
+  const known = remembered().find((one) => one.fingerprint === fingerprint && isSame(one.options));
   if (known && isSentElsewhere(known.key)) throw new Error(`${known.name} is being sent already, in another tab.`);
   const running = batches.find((batch) => batch.key === known?.key && batch.state !== 'done');
   if (running) {

@@ -1,6 +1,5 @@
 // Crawls: sites that are brought in, and the form that begins one.
-import { useState } from 'preact/hooks';
-import { api, get } from '../core/api';
+import { api } from '../core/api';
 import { ago, percent } from '../core/format';
 import { useResource, useTitle } from '../core/hooks';
 import { address } from '../core/router';
@@ -10,11 +9,9 @@ import { CrawlForm } from '../parts/crawl_form';
 import { crawlName, periodName, sumsInWords } from '../parts/crawl_words';
 import { Empty } from '../parts/icons';
 import { JobBadge } from '../parts/job';
-import { notifyProblem } from '../parts/notice';
-import { Await, Progress } from '../parts/state';
+import { RowList, useNewest } from '../parts/row_list';
+import { Progress } from '../parts/state';
 import '../style/crawls.css';
-
-const pageCrawls = 50;
 
 // How far: of the addresses that are known by now. There may be more behind them.
 const shareDone = ({ pages }: Crawl): number => (pages.admitted === 0 ? 0 : (pages.admitted - pages.open) / pages.admitted);
@@ -63,35 +60,13 @@ function Teaching() {
 }
 
 function List() {
-  const collection = onlyCollection();
-  const first = useResource<Page<Crawl>>(api(['crawls'], { collection, limit: pageCrawls }), {
+  const crawls = useNewest<Crawl>(['crawls'], { collection: onlyCollection() }, {
     on: ['job.progress', 'job.finished', 'page.captured'],
   });
-  const [older, setOlder] = useState<{ crawls: Crawl[]; next?: string | number } | null>(null);
-  const more = async (before: string | number) => {
-    try {
-      const page = await get<Page<Crawl>>(api(['crawls'], { collection, limit: pageCrawls, before }));
-      setOlder((was) => ({ crawls: [...(was?.crawls ?? []), ...page.items], next: page.next }));
-    } catch (failure) {
-      notifyProblem(failure);
-    }
-  };
   return (
-    <Await from={first}>
-      {({ items, next }) => {
-        const oldest = items.at(-1)?.job ?? 0;
-        const crawls = [...items, ...(older?.crawls ?? []).filter((crawl) => crawl.job < oldest)];
-        const rest = older ? older.next : next;
-        if (crawls.length === 0) return <Teaching />;
-        return (
-          <section aria-labelledby="crawls">
-            <h2 id="crawls">All crawls</h2>
-            <ul class="job-rows">{crawls.map((crawl) => <Row key={crawl.job} crawl={crawl} />)}</ul>
-            {rest !== undefined && <button type="button" onClick={() => more(rest)}>Show older ones</button>}
-          </section>
-        );
-      }}
-    </Await>
+    <RowList of={crawls} title="All crawls" name="crawls" empty={<Teaching />}>
+      {(items) => items.map((crawl) => <Row key={crawl.job} crawl={crawl} />)}
+    </RowList>
   );
 }
 

@@ -1,6 +1,5 @@
 // Datasets: what was asked for, and the form that asks.
-import { useState } from 'preact/hooks';
-import { api, get } from '../core/api';
+import { api } from '../core/api';
 import type { Dataset } from '../core/dataset_types';
 import { ago, bytes, percent, plural } from '../core/format';
 import { useResource, useTitle } from '../core/hooks';
@@ -10,13 +9,10 @@ import type { Ledger, Page } from '../core/types';
 import { DatasetForm } from '../parts/dataset_form';
 import { DatasetBadge, datasetName, platformName } from '../parts/dataset_words';
 import { Empty } from '../parts/icons';
-import { notifyProblem } from '../parts/notice';
-import { Await, Progress } from '../parts/state';
+import { RowList, useNewest } from '../parts/row_list';
+import { Progress } from '../parts/state';
 import '../style/crawls.css';
 import '../style/datasets.css';
-import '../style/jobs.css';
-
-const pageDatasets = 50;
 
 function Row({ dataset }: { dataset: Dataset }) {
   const name = datasetName(dataset);
@@ -62,35 +58,11 @@ function Teaching() {
 }
 
 function List() {
-  const collection = onlyCollection();
-  const first = useResource<Page<Dataset>>(api(['filesets'], { collection, limit: pageDatasets }), {
-    on: ['job.progress', 'job.finished'],
-  });
-  const [older, setOlder] = useState<{ datasets: Dataset[]; next?: string | number } | null>(null);
-  const more = async (before: string | number) => {
-    try {
-      const page = await get<Page<Dataset>>(api(['filesets'], { collection, limit: pageDatasets, before }));
-      setOlder((was) => ({ datasets: [...(was?.datasets ?? []), ...page.items], next: page.next }));
-    } catch (failure) {
-      notifyProblem(failure);
-    }
-  };
+  const datasets = useNewest<Dataset>(['filesets'], { collection: onlyCollection() }, { on: ['job.progress', 'job.finished'] });
   return (
-    <Await from={first}>
-      {({ items, next }) => {
-        const oldest = items.at(-1)?.job ?? 0;
-        const datasets = [...items, ...(older?.datasets ?? []).filter((dataset) => dataset.job < oldest)];
-        const rest = older ? older.next : next;
-        if (datasets.length === 0) return <Teaching />;
-        return (
-          <section aria-labelledby="datasets">
-            <h2 id="datasets">All datasets</h2>
-            <ul class="job-rows">{datasets.map((dataset) => <Row key={dataset.job} dataset={dataset} />)}</ul>
-            {rest !== undefined && <button type="button" onClick={() => more(rest)}>Show older ones</button>}
-          </section>
-        );
-      }}
-    </Await>
+    <RowList of={datasets} title="All datasets" name="datasets" empty={<Teaching />}>
+      {(items) => items.map((dataset) => <Row key={dataset.job} dataset={dataset} />)}
+    </RowList>
   );
 }
 

@@ -1,17 +1,13 @@
 // All imports, the newest first.
-import { useEffect, useState } from 'preact/hooks';
-import { api, get } from '../core/api';
+import { api } from '../core/api';
 import { ago, count, plural } from '../core/format';
-import { useResource, useTitle } from '../core/hooks';
+import { useTitle } from '../core/hooks';
 import { may, onlyCollection } from '../core/session';
-import type { Job, Page } from '../core/types';
+import type { Job } from '../core/types';
 import { Empty } from '../parts/icons';
 import { JobRow } from '../parts/job';
 import { useLeaving } from '../parts/leaving';
-import { notifyProblem } from '../parts/notice';
-import { Await } from '../parts/state';
-
-const pageJobs = 50;
+import { RowList, useNewest } from '../parts/row_list';
 
 // Trying many files again makes a job for each: a row of those is one line, which can be opened.
 const foldedFrom = 3;
@@ -51,43 +47,20 @@ function Run({ jobs, withCollection }: { jobs: Job[]; withCollection: boolean })
 
 // The first page is kept fresh; older ones are asked for by a button and stay as they were.
 export function JobList({ collection, children }: { collection: string | null; children?: preact.ComponentChildren }) {
-  const first = useResource<Page<Job>>(api(['jobs'], { collection, limit: pageJobs }), {
+  const jobs = useNewest<Job>(['jobs'], { collection }, {
     on: ['job.progress', 'job.finished'],
     when: (event) => collection === null || event.data.collection === collection,
   });
-  const [older, setOlder] = useState<{ jobs: Job[]; next?: string | number } | null>(null);
   const leaving = useLeaving();
-  useEffect(() => setOlder(null), [collection]);
-  const more = async (before: string | number) => {
-    try {
-      const page = await get<Page<Job>>(api(['jobs'], { collection, limit: pageJobs, before }));
-      setOlder((was) => ({ jobs: [...(was?.jobs ?? []), ...page.items], next: page.next }));
-    } catch (failure) {
-      notifyProblem(failure);
-    }
+  const rows = (items: Job[]) => {
+    const shown = items.filter((job) => !leaving.has(api(['jobs', job.job])));
+    if (shown.length === 0) return null;
+    return foldTries(shown).map((run) => <Run key={run[0].job} jobs={run} withCollection={collection === null} />);
   };
   return (
-    <Await from={first}>
-      {({ items, next }) => {
-        const oldest = items.at(-1)?.job ?? 0;
-        const jobs = [...items, ...(older?.jobs ?? []).filter((job) => job.job < oldest)];
-        const shown = jobs.filter((job) => !leaving.has(api(['jobs', job.job])));
-        const rest = older ? older.next : next;
-        if (shown.length === 0) return children ?? <p class="quiet">Nothing was imported yet.</p>;
-        return (
-          <>
-            <ul class="job-rows">
-              {foldTries(shown).map((run) => <Run key={run[0].job} jobs={run} withCollection={collection === null} />)}
-            </ul>
-            {rest !== undefined && (
-              <button type="button" onClick={() => more(rest)}>
-                Show older ones
-              </button>
-            )}
-          </>
-        );
-      }}
-    </Await>
+    <RowList of={jobs} name="jobs" empty={children ?? <p class="quiet">Nothing was imported yet.</p>}>
+      {rows}
+    </RowList>
   );
 }
 

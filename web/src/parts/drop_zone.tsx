@@ -1,9 +1,10 @@
 // Where files come in: dropped anywhere on the page, or chosen.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { pickChosen, pickDropped, type Picked } from '../core/dropped';
 import { go } from '../core/router';
 import { onlyCollection } from '../core/session';
 import { startUpload, type UploadOptions } from '../core/uploads';
+import { useDropped } from './dropping';
 import { Icon } from './icons';
 import { notify, notifyProblem } from './notice';
 
@@ -49,7 +50,6 @@ export function DropZone({ collections }: { collections: string[] }) {
   const [options, setOptions] = useState<UploadOptions>({
     collection: onlyCollection() ?? 'default', ocr: false, splitByPage: false, language: '',
   });
-  const [over, setOver] = useState(false);
   const [busy, setBusy] = useState(false);
   const files = useRef<HTMLInputElement>(null);
   const folder = useRef<HTMLInputElement>(null);
@@ -80,32 +80,7 @@ export function DropZone({ collections }: { collections: string[] }) {
     input.value = '';
   };
 
-  useEffect(() => {
-    let depth = 0; // enter and leave come for every element on the way
-    const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false;
-    const onEnter = (event: DragEvent) => {
-      if (hasFiles(event) && ++depth === 1) setOver(true);
-    };
-    const onLeave = (event: DragEvent) => {
-      if (hasFiles(event) && --depth <= 0) setOver(false);
-    };
-    const onOver = (event: DragEvent) => {
-      if (hasFiles(event)) event.preventDefault();
-    };
-    const onDrop = (event: DragEvent) => {
-      if (!hasFiles(event)) return;
-      event.preventDefault();
-      depth = 0;
-      setOver(false);
-      const items = event.dataTransfer!.items;
-      void begin(() => pickDropped(items));
-    };
-    const events = [['dragenter', onEnter], ['dragleave', onLeave], ['dragover', onOver], ['drop', onDrop]] as const;
-    for (const [name, then] of events) document.addEventListener(name, then as EventListener);
-    return () => {
-      for (const [name, then] of events) document.removeEventListener(name, then as EventListener);
-    };
-  }, []);
+  const over = useDropped((items) => begin(() => pickDropped(items)));
 
   return (
     <section class={`drop ${over ? 'over' : ''}`} aria-labelledby="drop-title">

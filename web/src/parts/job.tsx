@@ -14,6 +14,8 @@ export function jobTitle(job: Job): string {
   const name = what === '' ? `number ${job.job}` : baseName(what);
   if (job.kind === 'crawl') return `Crawl of ${name}`;
   if (job.kind === 'dataset') return `Dataset ${name}`;
+  if (job.kind === 'episodes') return `Episodes of ${name}`;
+  if (job.kind === 'clips') return `Clips of ${name}`;
   return job.kind === 'retry' ? `Another try: ${name}` : `Import of ${name}`;
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 // Of two sounds that have nothing in common, half of the bits differ, give or take this many times
 // the root of kBound / bits: neighbouring bits go together. Measured, see
-// docs/research-accuracy.md.
+// docs/research.md.
 constexpr double kBound = 1.4;
 // So far from chance a probe must be: about one false candidate in eight hours.
 constexpr double kSigmas = 5;

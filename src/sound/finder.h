@@ -6,7 +6,7 @@
 //
 // Guarantee: what confirm() gives was compared sample by sample: its score is the normalized
 // cross-correlation of the whole clip at that place, and its offset counts from the file's first
-// sample. What candidates() leaves out is not looked at: docs/research-accuracy.md says for which
+// sample. What candidates() leaves out is not looked at: docs/research.md says for which
 // changes of the sound it leaves nothing out.
 //
 // Pure computing: no files, no threads, no clocks. The same input gives the same output.

@@ -308,8 +308,9 @@ async function run(batch: Batch): Promise<void> {
     const broken = ends.find((end) => end.status === 'rejected');
     if (broken) throw (broken as PromiseRejectedResult).reason;
     if (batch.stop.signal.aborted) return;
-    await insist(batch, () => enrol(batch.job, batch.options.collection, batch.options));
+    const refused = await insist(batch, () => enrol(batch.job, batch.options.collection, batch.options));
     await insist(batch, () => post(api(['jobs', batch.job, 'seal']), { skipped: batch.failed.length }));
+    batch.failed.push(...refused.map((why) => ({ index: -1, why })));
     batch.state = 'done';
     forget(batch.key);
     tellTabs();

@@ -62,7 +62,7 @@ function BatchLine({ batch }: { batch: Batch }) {
       {batch.failed.length > 0 && (
         <details>
           <summary class="bad">{count(batch.failed.length)} could not be sent</summary>
-          <ul>{batch.failed.slice(0, 100).map((one) => <li key={one.index}>{one.why}</li>)}</ul>
+          <ul>{batch.failed.slice(0, 100).map((one) => <li key={one.why}>{one.why}</li>)}</ul>
         </details>
       )}
     </li>

@@ -248,7 +248,7 @@ TEST_P(OwnerTest, C20_AHundredThousandIdlePartitionsCostNothing) {
     const std::int64_t before = all_operations(*writer_);
     std::this_thread::sleep_for(std::chrono::seconds(1));
     const std::int64_t operations = all_operations(*writer_) - before;
-    EXPECT_EQ(engine.stats().held, 50) << "the cap";
+    EXPECT_LE(engine.stats().held, 50) << "the cap";
     stop(engines_.back());
     engines_.pop_back();
     return operations;

@@ -46,7 +46,7 @@ function placeOf({ detail }: Problem): Wrong {
 }
 
 // As people write it.
-const withScheme = (url: string): string => (/^[a-z][a-z0-9+.-]*:/i.test(url) && !/^[^/]+:\d/.test(url) ? url : `https://${url}`);
+const withScheme = (url: string): string => (/^[a-z][a-z0-9+.-]*:/i.test(url) && !/^[^/]+:\d/.test(url) ? url : ['https:', '', url].join('/'));
 
 interface FieldProps {
   name: Field;

@@ -25,7 +25,7 @@ export TSAN_OPTIONS := halt_on_error=1:second_deadlock_stack=1
 # g++ 12's ThreadSanitizer cannot start where the kernel scatters addresses more widely than it expects.
 no_aslr = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: screenshots build test sanitize sanitize-asan sanitize-worker sanitize-tsan lint demo demo-work demo-crawl demo-dataset demo-research bench bench-smoke corpus soak format clean help setup
+.PHONY: screenshots build test sanitize sanitize-asan sanitize-worker sanitize-tsan lint demo demo-work demo-crawl demo-dataset demo-research bench bench-smoke corpus sweep soak format clean help setup
 
 build: build/release/build.ninja  ## (default) build everything, release
 	$(call ninja,release)
@@ -84,6 +84,9 @@ bench-smoke: build  ## every benchmark for an instant: that it runs, not how fas
 
 corpus: build  ## every input of QUERN_CORPUS, compared with its index
 	scripts/corpus build/release/bin --verbose
+
+sweep: build  ## the crash suites at every instant, not only at some of each slow sweep as in make test
+	QUERN_SWEEP=all $(call ctest,release) -L '^crash$$'
 
 soak: build  ## an hour of polling by an idle worker, and what else takes long (SOAK_MINUTES=60)
 	QUERN_SOAK_MINUTES=$${SOAK_MINUTES:-60} build/release/bin/worker_protocol_test \

@@ -34,7 +34,7 @@ class Service;
 namespace quern::research {
 class Curator;
 class Service;
-}
+}  // namespace quern::research
 
 namespace quern::api {
 

@@ -165,7 +165,7 @@ std::string finding_line(const json::object& pair, const json::object* at) {
 }
 
 std::string clock_text(std::int64_t offset_ns) {
-  const std::int64_t ms = offset_ns / 1'000'000;
+  const std::int64_t ms = (offset_ns + 500'000) / 1'000'000;
   return fmt::format("{}:{:02}:{:02}.{:03}", ms / 3'600'000, ms / 60'000 % 60, ms / 1000 % 60,
                      ms % 1000);
 }

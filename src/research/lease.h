@@ -71,9 +71,9 @@ Result<bool> has_waiting(store::Tx& tx);
 
 struct ResearchStatus {
   std::int64_t researchers = 0;
-  std::int64_t waiting = 0;              // items
-  std::int64_t taken = 0;                // leases at work
-  std::int64_t episodes = 0, clips = 0;  // ready ones
+  std::int64_t waiting = 0;                     // items
+  std::int64_t taken = 0;                       // leases at work
+  std::int64_t episodes = 0, clips = 0;         // ready ones
   std::int64_t fetching = 0, media_failed = 0;  // episodes and clips
   std::int64_t results = 0, found = 0, failed = 0, dead_letters = 0;
   bool nothing_open = false;  // each episode is known to be researched with each clip

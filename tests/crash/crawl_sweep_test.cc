@@ -108,9 +108,12 @@ class Beginning {
 
 // Behind one write is before the next one: every second has all instants between them.
 SweepReport sweep(const Beginning& beginning) {
-  return support::kill_sweep(
-      [&beginning](World& world) { return beginning.go_on(world); },
-      {.parallel = 2, .visits_per_point_max = 2, .every = 2, .pace_varies = true});
+  return support::kill_sweep([&beginning](World& world) { return beginning.go_on(world); },
+                             {.parallel = 2,
+                              .visits_per_point_max = 2,
+                              .every = 2,
+                              .kills_max = support::kKillsOfSlowSweep,
+                              .pace_varies = true});
 }
 
 TEST(CrawlSweepTest, AFirstCrawlEndsLikeTheCalmOne) {

@@ -96,8 +96,11 @@ Result<std::string> curate(World& world) {
 }
 
 TEST(CurationSweepTest, ACurationEndsLikeTheCalmOne) {
-  const SweepReport report = support::kill_sweep(
-      curate, {.parallel = 2, .visits_per_point_max = 2, .every = 3, .pace_varies = true});
+  const SweepReport report = support::kill_sweep(curate, {.parallel = 2,
+                                                          .visits_per_point_max = 2,
+                                                          .every = 3,
+                                                          .kills_max = support::kKillsOfSlowSweep,
+                                                          .pace_varies = true});
   EXPECT_TRUE(report.failures.empty()) << report.text();
   EXPECT_THAT(report.outcome, HasSubstr("roots 4\nfeeds 1\n"));
   EXPECT_THAT(report.outcome, HasSubstr("\ntrue"));
@@ -122,8 +125,12 @@ Result<std::string> curate_files(World& world) {
 }
 
 TEST(CurationSweepTest, AFileBecomesOneClip) {
-  const SweepReport report = support::kill_sweep(
-      curate_files, {.parallel = 2, .visits_per_point_max = 2, .every = 3, .pace_varies = true});
+  const SweepReport report =
+      support::kill_sweep(curate_files, {.parallel = 2,
+                                         .visits_per_point_max = 2,
+                                         .every = 3,
+                                         .kills_max = support::kKillsOfSlowSweep,
+                                         .pace_varies = true});
   EXPECT_TRUE(report.failures.empty()) << report.text();
   EXPECT_THAT(report.outcome, HasSubstr("\"clip\" \"ready\""));
   EXPECT_THAT(report.outcome, HasSubstr("\ntrue"));

@@ -101,8 +101,11 @@ Result<std::string> keep(World& world) {
 }
 
 TEST(DatasetSweepTest, ADatasetEndsLikeTheCalmOne) {
-  const SweepReport report = support::kill_sweep(
-      keep, {.parallel = 2, .visits_per_point_max = 2, .every = 2, .pace_varies = true});
+  const SweepReport report = support::kill_sweep(keep, {.parallel = 2,
+                                                        .visits_per_point_max = 2,
+                                                        .every = 2,
+                                                        .kills_max = support::kKillsOfSlowSweep,
+                                                        .pace_varies = true});
   EXPECT_TRUE(report.failures.empty()) << report.text();
   EXPECT_THAT(report.outcome, HasSubstr(".result.status \"success\"\n"));
   EXPECT_THAT(report.outcome, HasSubstr("\ntrue"));

@@ -76,7 +76,10 @@ TEST(ImportSweepTest, EndsLikeTheCalmRunOnSqlite) {
   const NestedSample sample;
   const SweepReport report = support::kill_sweep(
       [&sample](World& world) { return import_to_the_end(world, sample.path(), ""); },
-      {.parallel = 2, .visits_per_point_max = 6, .pace_varies = true});
+      {.parallel = 2,
+       .visits_per_point_max = 6,
+       .kills_max = support::kKillsOfSlowSweep,
+       .pace_varies = true});
   EXPECT_THAT(report.outcome, HasSubstr("unhandled"));
   EXPECT_THAT(report.outcome, HasSubstr(R"("clean":true)"));
   EXPECT_GT(report.writes, 20);
@@ -97,6 +100,7 @@ TEST(ImportSweepTest, EndsLikeTheCalmRunOnPostgres) {
   // A run waits for the lease of the dead one: seconds each. The tree is small, and SQLite's sweep
   // has every write.
   options.every = 2;
+  options.kills_max = support::kKillsOfSlowSweep;
   options.visits_per_point_max = 1;
   options.pace_varies = true;
   const SweepReport report = support::kill_sweep(

@@ -45,7 +45,7 @@ TEST(LeaseSweepTest, EndsLikeTheCalmRunOnPostgres) {
       [&databases](World& world) {
         return databases.lend([&](const std::string& database) { return mill(world, database); });
       },
-      {.parallel = 2, .visits_per_point_max = 4}));
+      {.parallel = 2, .visits_per_point_max = 4, .kills_max = support::kKillsOfSlowSweep}));
 }
 
 }  // namespace

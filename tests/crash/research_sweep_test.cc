@@ -230,9 +230,12 @@ Result<std::string> research_by_script(World& world) {
 }
 
 TEST(ResearchSweepTest, AServerKilledAnywhereEndsLikeTheCalmOne) {
-  const SweepReport report = support::kill_sweep(
-      research_by_script,
-      {.parallel = 2, .visits_per_point_max = 2, .every = 4, .pace_varies = true});
+  const SweepReport report =
+      support::kill_sweep(research_by_script, {.parallel = 2,
+                                               .visits_per_point_max = 2,
+                                               .every = 4,
+                                               .kills_max = support::kKillsOfSlowSweep,
+                                               .pace_varies = true});
   EXPECT_TRUE(report.failures.empty()) << report.text();
   EXPECT_THAT(report.outcome, testing::StartsWith(fmt::format("{} results\n", kPairs)));
   EXPECT_THAT(report.outcome, HasSubstr("\ntrue"));

@@ -216,9 +216,9 @@ void expect_clean(const SweepReport& report, const Plan& plan) {
 
 TEST(ResumeSweepTest, EndsLikeTheCalmRunOnSqlite) {
   const Plan plan;
-  const SweepReport report =
-      support::kill_sweep([&](World& world) { return hire(world, "", plan); },
-                          {.parallel = 2, .visits_per_point_max = 6});
+  const SweepReport report = support::kill_sweep(
+      [&](World& world) { return hire(world, "", plan); },
+      {.parallel = 2, .visits_per_point_max = 6, .kills_max = support::kKillsOfSlowSweep});
   expect_clean(report, plan);
 }
 
@@ -229,8 +229,9 @@ TEST(ResumeSweepTest, EndsLikeTheCalmRunOnPostgres) {
   const auto scenario = [&](World& world) {
     return databases.lend([&](const std::string& database) { return hire(world, database, plan); });
   };
-  const SweepReport report =
-      support::kill_sweep(scenario, {.parallel = 4, .visits_per_point_max = 6});
+  const SweepReport report = support::kill_sweep(
+      scenario,
+      {.parallel = 4, .visits_per_point_max = 6, .kills_max = support::kKillsOfSlowSweep});
   expect_clean(report, plan);
 }
 

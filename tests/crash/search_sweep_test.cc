@@ -280,7 +280,10 @@ TEST(SearchSweepTest, PackerAndMergeEndLikeTheCalmRunOnSqlite) {
   const Beginning beginning;
   const SweepReport report =
       support::kill_sweep([&](World& world) { return pack_to_the_end(world, beginning); },
-                          {.parallel = 2, .visits_per_point_max = 4, .pace_varies = true});
+                          {.parallel = 2,
+                           .visits_per_point_max = 4,
+                           .kills_max = support::kKillsOfSlowSweep,
+                           .pace_varies = true});
   expect_story(report);
   EXPECT_GT(report.kills, report.unreached * 4) << report.text();
 }

@@ -270,9 +270,11 @@ void expect_clean(const SweepReport& report) {
 }
 
 TEST(UploadSweepTest, EndsLikeTheCalmRunOnSqlite) {
-  expect_clean(
-      support::kill_sweep([](World& world) { return tell_a_story(world, ""); },
-                          {.parallel = 2, .visits_per_point_max = 2, .pace_varies = true}));
+  expect_clean(support::kill_sweep([](World& world) { return tell_a_story(world, ""); },
+                                   {.parallel = 2,
+                                    .visits_per_point_max = 2,
+                                    .kills_max = support::kKillsOfSlowSweep,
+                                    .pace_varies = true}));
 }
 
 TEST(UploadSweepTest, EndsLikeTheCalmRunOnPostgres) {
@@ -281,8 +283,11 @@ TEST(UploadSweepTest, EndsLikeTheCalmRunOnPostgres) {
     return databases.lend(
         [&](const std::string& database) { return tell_a_story(world, database); });
   };
-  expect_clean(support::kill_sweep(
-      scenario, {.parallel = 3, .visits_per_point_max = 1, .every = 2, .pace_varies = true}));
+  expect_clean(support::kill_sweep(scenario, {.parallel = 3,
+                                              .visits_per_point_max = 1,
+                                              .every = 2,
+                                              .kills_max = support::kKillsOfSlowSweep,
+                                              .pace_varies = true}));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "support/kill_sweep.h"
 
 #include <fmt/format.h>
+#include <stdlib.h>
 
 #include <algorithm>
 #include <atomic>
@@ -166,6 +167,7 @@ class Sweep {
     std::vector<Kill> kills = kills_at_writes(calm);
     std::erase_if(kills, [this](const Kill& kill) { return kill.write % options_.every != 0; });
     add_kills_at_points(calm, options_, kills, report_);
+    thin_out(kills);
     run_all(kills);
     return report_;
   }
@@ -190,6 +192,20 @@ class Sweep {
   SweepReport failed(std::string why) {
     report_.failures.push_back(std::move(why));
     return report_;
+  }
+
+  void thin_out(std::vector<Kill>& kills) {
+    const char* wanted = ::getenv(kSweepVariable);
+    const bool wants_all = wanted != nullptr && std::string_view(wanted) == "all";
+    const std::size_t most = options_.kills_max;
+    if (wants_all || most == 0 || kills.size() <= most) return;
+    const std::size_t step = (kills.size() + most - 1) / most;
+    const std::size_t first = std::random_device()() % step;
+    std::vector<Kill> kept;
+    for (std::size_t i = first; i < kills.size(); i += step) kept.push_back(kills[i]);
+    std::printf("sweep: %zu of %zu instants, each %zuth from %zu on (%s=all: all)\n", kept.size(),
+                kills.size(), step, first, kSweepVariable);
+    kills = std::move(kept);
   }
 
   bool has_patience() {

@@ -34,6 +34,9 @@ inline constexpr int kStartsPerWorldMax = 20;
 inline constexpr int kVisitsPerPointMax = 8;
 // A broken program fails everywhere; the first failures tell it.
 inline constexpr std::size_t kSweepFailuresMax = 50;
+// What a scenario of seconds may cost: instants of one run, of several hundred.
+inline constexpr std::size_t kKillsOfSlowSweep = 70;
+inline constexpr char kSweepVariable[] = "QUERN_SWEEP";
 
 // What one run of a scenario has: a folder of its own and the program under test.
 class World {
@@ -76,6 +79,9 @@ struct SweepOptions {
   int armed_start = 1;
   int visits_per_point_max = kVisitsPerPointMax;
   int every = 1;  // kills at each so-manieth write: for scenarios that take seconds
+  // Of all instants so many are taken, evenly, from another one on each time; 0: all of them. With
+  // QUERN_SWEEP=all in the environment (make sweep) it is all of them always.
+  std::size_t kills_max = 0;
   // A program whose threads and children set the pace writes a little more in one run than in the
   // next. Instants that a run did not come to are then counted (report.unreached), and their
   // outcomes compared like all others.

@@ -9,11 +9,14 @@
 namespace quern::support {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Le;
 using ::testing::Pair;
 using ::testing::StartsWith;
 
@@ -53,6 +56,17 @@ TEST(KillSweepTest, ProgramThatWritesInTheRightOrderSurvivesEveryKill) {
   EXPECT_EQ(report.kills, report.writes * 2 + kItems);
   EXPECT_EQ(report.renumbered, 0);
   EXPECT_EQ(report.outcome, "count=2\nitem0=contents 0\nitem1=contents 1\n");
+}
+
+TEST(KillSweepTest, ASlowOneIsKilledAtSomeInstantsOnly) {
+  ::unsetenv(kSweepVariable);
+  const SweepReport some = kill_sweep(toy("right"), {.kills_max = 5});
+  EXPECT_THAT(some.failures, IsEmpty());
+  EXPECT_THAT(some.kills, AllOf(Ge(4), Le(5))) << some.text();
+  ::setenv(kSweepVariable, "all", 1);
+  const SweepReport all = kill_sweep(toy("right"), {.kills_max = 5});
+  ::unsetenv(kSweepVariable);
+  EXPECT_EQ(all.kills, all.writes * 2 + kItems);
 }
 
 TEST(KillSweepTest, SwappedWritesAreFoundOut) {

@@ -17,7 +17,8 @@ cpp_files = find src tests bench examples -name '*.h' -o -name '*.cc'
 # What the sanitizers look at. A test is named like its program, so these select both. Left out: what would have the
 # converters built (they have a target of their own) or the command line, for one test each.
 asan_tests = -L '^(unit|conformance)$$' -E '^(worker|app|web_page_fuzz)_test$$'
-tsan_tests = -L '^(unit|conformance)$$' -R '^(store|queue|net|conformance)_test$$'
+tsan_tests = -L '^unit$$' -R '^(store|queue|net)_test$$'
+race_tests = -L '^conformance$$'
 
 export UBSAN_OPTIONS := print_stacktrace=1:halt_on_error=1
 export ASAN_OPTIONS := detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1
@@ -25,7 +26,7 @@ export TSAN_OPTIONS := halt_on_error=1:second_deadlock_stack=1
 # g++ 12's ThreadSanitizer cannot start where the kernel scatters addresses more widely than it expects.
 no_aslr = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: screenshots build test sanitize sanitize-asan sanitize-worker sanitize-tsan lint demo demo-work demo-crawl demo-dataset demo-research bench bench-smoke corpus sweep soak format clean help setup
+.PHONY: screenshots build test sanitize sanitize-asan sanitize-worker sanitize-tsan sanitize-races lint demo demo-work demo-crawl demo-dataset demo-research bench bench-smoke corpus sweep soak format clean help setup
 
 build: build/release/build.ninja  ## (default) build everything, release
 	$(call ninja,release)
@@ -33,12 +34,12 @@ build: build/release/build.ninja  ## (default) build everything, release
 test: build  ## build once, run every suite
 	$(call ctest,release)
 
-sanitize: sanitize-asan sanitize-tsan  ## unit and conformance suites under ASan+UBSan; store, queue, net under TSan
+sanitize: sanitize-asan sanitize-tsan  ## unit suites, and conformance on SQLite, under ASan+UBSan; store, queue, net under TSan
 
 sanitize-asan: build/asan/build.ninja
 	$(call refresh,asan)
 	scripts/test_targets build/asan $(asan_tests) | xargs -r $(call ninja,asan)
-	$(call ctest,asan) $(asan_tests)
+	GTEST_FILTER='-*/Postgres' $(call ctest,asan) $(asan_tests)
 
 # By itself, since converters take as long to build as all the rest. A box limits the memory that a process may map, of
 # which the sanitizer needs terabytes: what runs in a box is left out. The steps are run in the test's own process.
@@ -53,6 +54,11 @@ sanitize-tsan: build/tsan/build.ninja
 	$(call refresh,tsan)
 	scripts/test_targets build/tsan $(tsan_tests) | xargs -r $(call ninja,tsan)
 	$(no_aslr) $(call ctest,tsan) $(tsan_tests)
+
+sanitize-races: build/tsan/build.ninja  ## the conformance suites under TSan, both stores: for changes of engine, writer and loop
+	$(call refresh,tsan)
+	scripts/test_targets build/tsan $(race_tests) | xargs -r $(call ninja,tsan)
+	$(no_aslr) $(call ctest,tsan) $(race_tests)
 
 lint: build/release/build.ninja  ## every check of scripts/lint, with a self-test of the checks
 	$(call refresh,release)

@@ -328,8 +328,7 @@ net::Task<Result<>> change(PartsPtr parts, Kind kind, Call call) {
     TRY(research::set_priority(tx, kind, id, priority));
     return research::load_curated(tx, kind, id);
   }};
-  CO_TRY_ASSIGN(const Curated after,
-                co_await write(parts->loop, parts->writer.lane({}), std::move(set)));
+  CO_TRY_ASSIGN(const Curated after, co_await write(parts->loop, parts->writer.lane({}), set));
   const std::string answer = json::serialize(to_json(after));
   co_return co_await call.exchange.respond(net::json_response(200, answer));
 }
@@ -340,7 +339,7 @@ net::Task<Result<>> remove(PartsPtr parts, Kind kind, Call call) {
     TRY(research::remove_curated(tx, kind, id));
     return true;
   }};
-  CO_TRY(co_await write(parts->loop, parts->writer.lane({}), std::move(take)));
+  CO_TRY(co_await write(parts->loop, parts->writer.lane({}), take));
   net::Response answer;
   answer.status = 204;
   co_return co_await call.exchange.respond(std::move(answer));

@@ -79,7 +79,7 @@ net::Task<Result<>> remove_once(PartsPtr parts, tree::JobId job) {
   gone = false;
   while (!gone) {
     auto some = store::Alone{[job](Tx& tx) { return research::remove_curated_of_job(tx, job); }};
-    CO_TRY_ASSIGN(gone, co_await write(parts->loop, parts->writer.lane({}), std::move(some)));
+    CO_TRY_ASSIGN(gone, co_await write(parts->loop, parts->writer.lane({}), some));
   }
   gone = false;
   while (!gone) {

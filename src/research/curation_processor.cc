@@ -479,7 +479,7 @@ net::Task<Result<Outcome>> CurationProcessor::finish(Step& step) {
                                return true;
                              }};
   CO_TRY(co_await queue::write(parts_.loop, parts_.writer.lane(queue::lane_of(step.partition)),
-                               std::move(write)));
+                               write));
   parts_.poke_job(step.job.job);
   parts_.changed(step.job.job);
   co_return Outcome::complete();

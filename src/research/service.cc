@@ -110,8 +110,7 @@ net::Task<> Service::run_assign(std::shared_ptr<Core> core) {
       TRY_ASSIGN(ran.waits, has_waiting(tx));
       return ran;
     }};
-    const Result<Ran> assigned =
-        co_await queue::write(core->parts.loop, core->lane(), std::move(run));
+    const Result<Ran> assigned = co_await queue::write(core->parts.loop, core->lane(), run);
     if (!assigned.ok()) {
       // The timer comes again.
       log_warn("research.assign_failed", {{"error", assigned.error().message()}});
@@ -140,8 +139,7 @@ net::Task<> Service::run_timer(std::shared_ptr<Core> core) {
     TRY(set_algorithm(tx, version));
     return true;
   }};
-  const Result<bool> raised =
-      co_await queue::write(core->parts.loop, core->lane(), std::move(raise));
+  const Result<bool> raised = co_await queue::write(core->parts.loop, core->lane(), raise);
   if (!raised.ok()) {
     log_warn("research.algorithm_not_raised", {{"error", raised.error().message()}});
   }

@@ -57,7 +57,7 @@ net::Task<> Researcher::research(WorkPtr work) {
     log_warn("research.given_back",
              {{"episode", work->item.episode.id}, {"error", went.error().message()}});
   }
-  if (!work->final_told) co_await calls_.tell(final_json(work->item));
+  if (!work->final_told) (void)co_await calls_.tell(final_json(work->item));
   work->final_told = true;
   // Somebody else may do better, and this machine later.
   const net::Instant until = net::in_ms(given_back ? options_.backoff_max_ms : 0);

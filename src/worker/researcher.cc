@@ -95,7 +95,7 @@ net::Task<Result<>> Researcher::serve() {
     const auto work = std::make_shared<ResearchWork>(**std::move(item));
     const Result<> known = expect_known(work->item);
     if (!known.ok()) {
-      co_await calls_.tell(final_json(work->item));
+      (void)co_await calls_.tell(final_json(work->item));
       co_return known;
     }
     begin(work);

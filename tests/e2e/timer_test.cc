@@ -60,7 +60,7 @@ TEST_P(QueuesTest, AMessageIsPostedOncePerKeyAndCanBeSeen) {
   EXPECT_EQ(post(at, R"({"type":"index","site":"a.org"})", key).status, 409);
   EXPECT_EQ(post(at, body).status, 202);
   EXPECT_EQ(bodies("INDEX"), (std::vector<std::string>{body, body}));
-  const json::object page = get_json("/api/v1/queues/INDEX/messages?limit=1&status=available");
+  const json::object page = get_json("/api/v1/queues/INDEX/messages?limit=1");
   EXPECT_EQ(page.at("items").as_array().size(), 1U);
   const std::string next(page.at("next").as_string());
   EXPECT_EQ(get_json("/api/v1/queues/INDEX/messages?after=" + next).at("items").as_array().size(),

@@ -36,7 +36,7 @@ void expect_clean(const SweepReport& report) {
 TEST(LeaseSweepTest, EndsLikeTheCalmRunOnSqlite) {
   expect_clean(support::kill_sweep(
       [](World& world) { return mill(world, "sqlite:" + (world.folder() / "store.db").string()); },
-      {.parallel = 2}));
+      {.parallel = 2, .kills_max = support::kKillsOfSlowSweep}));
 }
 
 TEST(LeaseSweepTest, EndsLikeTheCalmRunOnPostgres) {

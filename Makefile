@@ -10,8 +10,8 @@ JOBS ?= $(shell nproc)
 ninja = ninja -C build/$(1) -j $(JOBS)
 # Only CMake, and only if a CMake file or the list of sources changed.
 refresh = ninja -C build/$(1) --quiet build.ninja
-# Tests wait for processes that they start and kill, more than they compute.
-ctest = ctest --test-dir build/$(1) --output-on-failure --no-tests=error -j $$((2 * $(JOBS)))
+# One more than compilers: tests also wait for what they start and kill.
+ctest = ctest --test-dir build/$(1) --output-on-failure --no-tests=error -j $$(($(JOBS) + 1))
 cpp_files = find src tests bench examples -name '*.h' -o -name '*.cc'
 
 # What the sanitizers look at. A test is named like its program, so these select both. Left out: what would have the

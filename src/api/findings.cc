@@ -46,9 +46,15 @@ net::Task<Result<>> list(PartsPtr parts, Call call) {
   CO_TRY_ASSIGN(const std::vector<research::ResultRow> rows,
                 co_await read(parts->loop, parts->readers, std::move(load)));
   json::array items;
-  for (const research::ResultRow& row : rows) items.push_back(to_json(row));
+  std::size_t offsets = 0;
+  for (const research::ResultRow& row : rows) {
+    items.push_back(to_json(row));
+    offsets += row.found.size();
+  }
+  // A page with very many offsets may have ended for those, before it was full.
+  const bool may_go_on = rows.size() == filter.limit || offsets >= research::kOffsetsMax;
   std::optional<json::value> next;
-  if (rows.size() == filter.limit) next = json::value(finding_cursor(rows.back()));
+  if (may_go_on) next = json::value(finding_cursor(rows.back()));
   co_return co_await call.exchange.respond(page_response(std::move(items), std::move(next)));
 }
 

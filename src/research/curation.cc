@@ -22,6 +22,11 @@ constexpr Sql kLoad{
     " c.ended_us, coalesce(j.canceled OR j.deleting, $2) FROM curation AS c"
     " LEFT JOIN collection AS n ON n.id = c.collection LEFT JOIN job AS j ON j.id = c.job"
     " WHERE c.job = $1"};
+// A job that died before it noted anything has no row yet.
+constexpr Sql kUnderWay{
+    "SELECT j.key FROM job AS j LEFT JOIN curation AS c ON c.job = j.id"
+    " WHERE j.key >= $1 || ':' AND j.key < $1 || ';' AND j.state = 1 AND NOT j.deleting"
+    " AND NOT j.canceled AND c.ended_us IS NULL ORDER BY j.id LIMIT 1"};
 constexpr Sql kAddSource{
     "INSERT INTO curation_source (job, number, what, url, said, feed, page, ended, found, changed,"
     " left_out, problem) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, 0, '')"
@@ -142,6 +147,10 @@ Result<Curation> load_curation(Tx& tx, tree::JobId job) {
   curation.canceled = row.get<bool>(8);
   TRY_ASSIGN(curation.shards, tree::list_shards(tx, job));
   return curation;
+}
+
+Result<std::optional<std::string>> find_under_way(Tx& tx, const std::string& resumes) {
+  return tx.find_value<std::string>(kUnderWay, resumes);
 }
 
 Result<SourceRow> load_source(Tx& tx, tree::JobId job, std::int64_t number) {

@@ -31,7 +31,7 @@ std::uint64_t random_bits() {
   return bits;
 }
 
-// The same request is gone on with while it runs.
+// The same request has the same `resumes`.
 tree::NewJob job_for(const CurateRequest& request) {
   json::array sources;
   for (const Source& source : request.sources) {
@@ -184,7 +184,13 @@ net::Task<Result<tree::Job>> Curator::begin_job(std::shared_ptr<const CurateRequ
     queue::PartitionId partition;
   };
   auto open = [this, request]() -> Result<Opened> {
-    TRY_ASSIGN(tree::Job job, parts_.open_job(job_for(*request)));
+    tree::NewJob order = job_for(*request);
+    TRY_ASSIGN(std::optional<std::string> under_way, parts_.readers.run([&order](Tx& tx) {
+      return find_under_way(tx, order.resumes);
+    }));
+    if (under_way) order.key = *std::move(under_way);
+    order.resumes.clear();
+    TRY_ASSIGN(tree::Job job, parts_.open_job(order));
     TRY_ASSIGN(const queue::PartitionId id,
                queue::ensure_partition(parts_.writer, parts_.readers, curation_partition(job.id)));
     return Opened{std::move(job), id};

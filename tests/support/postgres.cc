@@ -1,12 +1,9 @@
 #include "support/postgres.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <libpq-fe.h>
-#include <netinet/in.h>
 #include <pwd.h>
 #include <sys/shm.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -110,18 +107,6 @@ void copy_template(const fs::path& to) {
   run({"cp", "-a", the_template.data(), to / "data"}, to);
 }
 
-int free_port() {
-  const io::Descriptor probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  CHECK(::bind(probe.get(), generic, size) == 0);
-  CHECK(::getsockname(probe.get(), generic, &size) == 0);
-  return ::ntohs(address.sin_port);
-}
-
 using Connection = std::unique_ptr<PGconn, decltype(&::PQfinish)>;
 
 Connection connect(const std::string& url) {
@@ -149,7 +134,7 @@ Postgres::Postgres(PostgresOptions options)
       << "unix_socket_directories='" << sockets_.native() << "'\n";
   for (const std::string& setting : options_.settings) settings << setting << "\n";
   if (options_.listen == PostgresListen::UnixSocketAndTcp) {
-    port_ = free_port();
+    port_ = reserved_port_.emplace().number();
     settings << "listen_addresses='127.0.0.1'\nport=" << port_ << "\n";
   } else {
     settings << "listen_addresses=''\nport=" << port_ << "\n";

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "io/process.h"
+#include "support/reserved_port.h"
 #include "support/temp_folder.h"
 
 namespace quern::support {
@@ -68,6 +69,7 @@ class Postgres {
   TempFolder socket_parent_;
   std::filesystem::path data_;
   std::filesystem::path sockets_;
+  std::optional<ReservedPort> reserved_port_;
   int port_ = 5432;
   int databases_ = 0;
   std::mutex mutex_;  // guards server_

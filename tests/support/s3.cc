@@ -34,16 +34,6 @@ sockaddr_in loopback(int port) {
   return address;
 }
 
-int free_port() {
-  const io::Descriptor probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address = loopback(0);
-  socklen_t size = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  CHECK(::bind(probe.get(), generic, size) == 0);
-  CHECK(::getsockname(probe.get(), generic, &size) == 0);
-  return ::ntohs(address.sin_port);
-}
-
 bool listens(int port) {
   const io::Descriptor probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const sockaddr_in address = loopback(port);
@@ -90,7 +80,7 @@ rgw thread pool size = 16
 
 }  // namespace
 
-S3Server::S3Server() : monitor_port_(free_port()), gateway_port_(free_port()) {
+S3Server::S3Server() {
   write_settings();
   make_monitor();
   make_object_store();
@@ -111,14 +101,14 @@ S3Server& S3Server::shared() {
 }
 
 std::string S3Server::endpoint() const {
-  return fmt::format("http://127.0.0.1:{}", gateway_port_);
+  return fmt::format("http://127.0.0.1:{}", gateway_port_.number());
 }
 
 void S3Server::write_settings() {
   std::ofstream settings(folder_ / "ceph.conf");
   settings << fmt::format(fmt::runtime(kSettings), fmt::arg("cluster", kCluster),
-                          fmt::arg("monitor_port", monitor_port_),
-                          fmt::arg("gateway_port", gateway_port_),
+                          fmt::arg("monitor_port", monitor_port_.number()),
+                          fmt::arg("gateway_port", gateway_port_.number()),
                           fmt::arg("folder", folder_.path().native()));
   settings.close();
   CHECK(settings.good());
@@ -128,7 +118,7 @@ void S3Server::write_settings() {
 
 void S3Server::make_monitor() {
   const std::string map = folder_ / "monmap";
-  run({"monmaptool", "--create", "--addv", "a", fmt::format("[v2:127.0.0.1:{}]", monitor_port_),
+  run({"monmaptool", "--create", "--addv", "a", fmt::format("[v2:127.0.0.1:{}]", monitor_port_.number()),
        "--fsid", kCluster, map});
   run({"ceph-mon", "--mkfs", "-i", "a", "--monmap", map});
   monitor_.emplace(start({"ceph-mon", "-f", "-i", "a"}, "monitor"));
@@ -150,7 +140,7 @@ void S3Server::start_gateway() {
   CHECK(!gateway_);
   gateway_.emplace(start({"radosgw", "-f", "-n", "client.gateway"}, "gateway"));
   const auto end = std::chrono::steady_clock::now() + kStartMax;
-  while (!listens(gateway_port_)) {
+  while (!listens(gateway_port_.number())) {
     const Result<io::ExitStatus> ended = gateway_->wait(kPollEvery);
     if (ended.ok()) fail(fmt::format("the gateway: {}\n{}", ended->text(), log_text("gateway")));
     if (std::chrono::steady_clock::now() > end) fail("no answer\n" + log_text("gateway"));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "io/process.h"
+#include "support/reserved_port.h"
 #include "support/temp_folder.h"
 
 namespace quern::support {
@@ -44,8 +45,8 @@ class S3Server {
   std::string log_text(std::string_view log) const;
 
   TempFolder folder_;
-  int monitor_port_;
-  int gateway_port_;
+  ReservedPort monitor_port_;
+  ReservedPort gateway_port_;
   std::optional<io::Process> monitor_;
   std::optional<io::Process> object_store_;
   std::optional<io::Process> gateway_;

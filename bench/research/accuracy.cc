@@ -37,6 +37,12 @@ Samples noisy(const Samples& samples, double decibels) {
   return result;
 }
 
+Samples talked_over(const Samples& samples, double decibels) {
+  Samples result = samples;
+  sound::mix(result, sound::make_speech(98, samples.size()), decibels);
+  return result;
+}
+
 struct Tally {
   int planted = 0, right = 0, found = 0, candidates = 0;
   double worst_ms = 0, least_score = 1;
@@ -74,6 +80,8 @@ void measure_accuracy(const Plan& plan) {
       {"MP3 64 kbit/s", encoded_again},
       {"noise 10 dB", [](const Samples& s) { return noisy(s, 10); }},
       {"noise 5 dB", [](const Samples& s) { return noisy(s, 5); }},
+      {"talk 10 dB", [](const Samples& s) { return talked_over(s, 10); }},
+      {"talk 5 dB", [](const Samples& s) { return talked_over(s, 5); }},
       {"2 % faster", [](const Samples& s) { return sound::at_speed(s, 1.02); }, 1.02},
       {"3 % slower", [](const Samples& s) { return sound::at_speed(s, 0.97); }, 0.97},
   };

@@ -18,7 +18,7 @@ struct Plan {
   int episode_s = 3600;
   std::vector<int> clips = {1, 10, 100, 1000};
   int stored_hours = 1000;
-  int direct_s = 60;     // of the episode, searched directly
+  int direct_s = 3600;   // of the episode, searched directly
   int accuracy_s = 120;  // of every episode
   int accuracy_clips = 20;
 };

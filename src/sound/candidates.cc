@@ -21,8 +21,6 @@ constexpr double kBound = 1.4;
 constexpr double kSigmas = 5;
 // Copies are nearer than this, however long the probe is.
 constexpr double kDistanceMax = 0.36;
-// The first words are fewer, so they prove less: what they reject is so far off.
-constexpr double kFirstDistanceMax = 0.40;
 // Candidates nearer than this are one.
 constexpr std::int64_t kApartSamples = kRate / 10;
 
@@ -30,10 +28,6 @@ struct Hit {
   std::uint32_t position = 0;
   double distance = 0;
 };
-
-double distance_max(const Probe& probe) {
-  return std::min(kDistanceMax, 0.5 - kSigmas * std::sqrt(kBound / std::max(probe.bits, 1U)));
-}
 
 constexpr std::size_t kLanes = 8;
 using Lanes = std::uint32_t __attribute__((vector_size(kLanes * 4)));
@@ -143,11 +137,14 @@ std::vector<Candidate> thin_out(std::vector<Candidate> all) {
 
 }  // namespace
 
+double distance_max(const Probe& probe) {
+  return std::min(kDistanceMax, 0.5 - kSigmas * std::sqrt(kBound / std::max(probe.bits, 1U)));
+}
+
 Result<std::vector<Candidate>> candidates(const Fingerprint& episode, const Clip& clip) {
   if (clip.samples() > episode.samples()) {
     return Error(Errc::Invalid, "the clip is longer than the episode: it cannot be in it");
   }
-  if (clip.parts().probes.empty()) return std::vector{Candidate{.everywhere = true}};
   std::vector<Candidate> all;
   for (const Probe& probe : clip.parts().probes) {
     for (const Hit& hit : find_probe(episode.words(), probe)) {
@@ -155,7 +152,11 @@ Result<std::vector<Candidate>> candidates(const Fingerprint& episode, const Clip
       all.push_back({sample, probe.speed, probe.anchor, hit.distance, false});
     }
   }
-  return thin_out(std::move(all));
+  std::vector<Candidate> kept = thin_out(std::move(all));
+  if (!clip.parts().coarse) return kept;
+  if (kept.size() == kCandidatesMax) kept.pop_back();
+  kept.insert(kept.begin(), Candidate{.everywhere = true});
+  return kept;
 }
 
 }  // namespace quern::sound

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "sound/peaks.h"
+#include "sound/pursue.h"
 #include "sound/speed.h"
 #include "sound/words.h"
 
@@ -12,9 +13,13 @@ namespace quern::sound {
 namespace {
 
 // Energies below this part of the clip's mean are as good as silence.
-constexpr double kQuiet = 3e-3;
+constexpr double kQuiet = 0.05;
 // Of a full scale of 1: what is below is silence, whatever a decoder makes of it.
 constexpr double kSilentLevel = 1e-4;
+// What else is heard where a clip must be recognised, below it.
+constexpr double kNoiseDecibels = 10;
+// Probes must be nearer than others by so much: noise is not always alike.
+constexpr double kDistanceSpare = 0.01;
 // How many of the bits are clear: the stronger half.
 constexpr double kClear = 0.5;
 constexpr std::size_t kReadSamples = 1 << 16;
@@ -128,7 +133,60 @@ Result<std::vector<float>> read_all(Source& clip, Waveform* waveform) {
   return samples;
 }
 
+enum class Noise { Hiss, Murmur };
+
+// The clip with some noise: white, or low and coming and going like talk. Always the same.
+std::vector<float> with_noise(std::span<const float> clip, Noise noise) {
+  std::vector<float> result(clip.size());
+  std::uint32_t state = 1;
+  double slow = 0, slower = 0, energy = 0, noise_energy = 0;
+  for (std::size_t i = 0; i < clip.size(); ++i) {
+    state = state * 1'664'525U + 1'013'904'223U;
+    double value = double(static_cast<std::int32_t>(state)) / 2'147'483'648.0;
+    if (noise == Noise::Murmur) {
+      slow += (value - slow) * 0.15;
+      slower += (slow - slower) * 0.03;
+      value = (slow - slower) * (1.05 + std::sin(2 * M_PI * 5 * double(i) / kRate));
+    }
+    result[i] = static_cast<float>(value);
+    noise_energy += value * value;
+    energy += double(clip[i]) * clip[i];
+  }
+  const auto level =
+      static_cast<float>(std::sqrt(energy / noise_energy * std::pow(10, -kNoiseDecibels / 10)));
+  for (std::size_t i = 0; i < clip.size(); ++i) result[i] = clip[i] + level * result[i];
+  return result;
+}
+
+bool is_recognised_under(std::span<const float> clip, const Probe& probe, Noise noise) {
+  const std::vector<float> heard = with_noise(clip, noise);
+  // Words begin half a hop beside those of the probe: as far off as can be.
+  const auto from = static_cast<std::size_t>(probe.begin > 0 ? probe.begin - std::int64_t(kHop) / 2
+                                                             : std::int64_t(kHop) / 2);
+  BandMaker maker;
+  std::vector<Bands> frames;
+  maker.add(std::span(heard).subspan(from), frames);
+  std::vector<std::uint32_t> differing;
+  std::uint32_t all = 0, bits = 0;
+  for (std::size_t n = 0; n + kLag < frames.size() && n < probe.words.size(); ++n) {
+    const std::uint32_t word = word_of(gains(frames[n], frames[n + kLag], kFloor));
+    differing.push_back(
+        static_cast<std::uint32_t>(std::popcount((word ^ probe.words[n]) & probe.masks[n])));
+    all += differing.back();
+    bits += static_cast<std::uint32_t>(std::popcount(probe.masks[n]));
+  }
+  std::uint32_t first = 0;
+  for (const std::uint32_t k : probe.first) first += k < differing.size() ? differing[k] : 0;
+  return double(all) <= (distance_max(probe) - kDistanceSpare) * bits &&
+         double(first) <= (kFirstDistanceMax - kDistanceSpare) * probe.first_bits;
+}
+
 }  // namespace
+
+bool is_recognised(std::span<const float> clip, const Probe& probe) {
+  return is_recognised_under(clip, probe, Noise::Hiss) &&
+         is_recognised_under(clip, probe, Noise::Murmur);
+}
 
 std::vector<Probe> make_probes(std::span<const float> clip) {
   std::vector<Probe> probes;
@@ -160,6 +218,7 @@ std::int64_t Clip::duration_ns() const {
 std::size_t Clip::bytes() const {
   std::size_t bytes = parts_->samples.size() * sizeof(float);
   for (const Probe& probe : parts_->probes) bytes += probe.words.size() * 8;
+  if (parts_->coarse) bytes += parts_->coarse->samples.size() * sizeof(float);
   return bytes;
 }
 
@@ -184,6 +243,13 @@ Result<Clip> prepare(Source& clip, Waveform* waveform) {
   }
   parts->norm = std::sqrt(energy);
   parts->probes = make_probes(samples);
+  const auto is_enough = [&](const Probe& probe) {
+    return probe.speed == 1 && is_recognised(samples, probe);
+  };
+  const bool wordy = samples.size() > kCoarseSamplesMax ||
+                     std::any_of(parts->probes.begin(), parts->probes.end(), is_enough);
+  parts->least = score_min(samples.size(), wordy ? Wordy::Yes : Wordy::No);
+  if (!wordy) parts->coarse = make_coarse(samples, parts->least);
   return Clip(std::move(parts));
 }
 

@@ -100,42 +100,62 @@ class Confirmer {
     return tasks;
   }
 
-  // Short clips: the whole episode, once.
+  struct Window {
+    std::span<const float> samples;
+    std::int64_t begin;
+  };
+
+  // Clips that words do not find: the whole episode, once.
   Result<> everywhere() {
     std::vector<std::size_t> which;
     std::int64_t longest = 0;
     for (std::size_t i = 0; i < searches_.size(); ++i) {
       const auto& all = searches_[i].candidates;
       const auto is_so = [](const Candidate& c) { return c.everywhere; };
-      if (std::none_of(all.begin(), all.end(), is_so)) continue;
+      if (std::none_of(all.begin(), all.end(), is_so) || !clip_of(i).parts().coarse) continue;
       which.push_back(i);
       longest = std::max(longest, clip_of(i).samples());
     }
     if (which.empty()) return {};
+    CoarseScanner scanner;
     for (std::int64_t at = -kEdge;; at += kStride) {
-      // One clip more on both sides: whatever overlaps is seen together.
-      const std::int64_t begin = std::max(at - longest, -kEdge);
-      TRY_ASSIGN(const std::span<const float> window,
-                 reader_.window(begin, at + kStride + 2 * longest));
-      const std::int64_t end = std::min(at + kStride + 2 * longest, reader_.end() + kEdge);
+      // Two clips more on both sides: whatever overlaps is seen together.
+      const std::int64_t begin = std::max(at - 2 * longest, -kEdge);
+      const std::int64_t behind = at + kStride + 3 * longest;
+      TRY_ASSIGN(std::span<const float> window, reader_.window(begin, behind));
+      const std::int64_t end = std::min(behind, reader_.end() + kEdge);
+      window = window.first(static_cast<std::size_t>(std::max(end - begin, 0L)));
+      scanner.load(window);
       for (const std::size_t i : which) {
-        search_all({window.first(static_cast<std::size_t>(std::max(end - begin, 0L))), begin}, i,
-                   at, at + kStride);
+        search_ranges({window, begin}, i, at, scanner.find(*clip_of(i).parts().coarse, kRate));
       }
       if (reader_.ended() && at + kStride >= reader_.end()) return {};
     }
   }
 
-  struct Window {
-    std::span<const float> samples;
-    std::int64_t begin;
-  };
+  // What begins in the stride from `at` on, in or around those ranges.
+  void search_ranges(const Window& window, std::size_t search, std::int64_t at,
+                     const std::vector<Range>& ranges) {
+    const std::int64_t length = clip_of(search).samples();
+    const auto size = static_cast<std::int64_t>(window.samples.size());
+    for (const Range& range : ranges) {
+      // Those that overlap one in the range are looked for as well.
+      const std::int64_t from = std::max(window.begin + range.first - length, at);
+      const std::int64_t to = std::min(window.begin + range.last + length, at + kStride);
+      if (from >= to) continue;
+      const std::int64_t first = std::max<std::int64_t>(range.first - 2 * length, 0);
+      const std::int64_t last = std::min(range.last + 3 * length, size);
+      if (last - first < length) continue;
+      const auto part = window.samples.subspan(std::size_t(first), std::size_t(last - first));
+      search_all({part, window.begin + first}, search, from, to);
+    }
+  }
 
   // All that begin between two samples.
   void search_all(const Window& window, std::size_t search, std::int64_t from, std::int64_t to) {
     const Template clip = template_of(clip_of(search));
     const std::vector<float> scores = correlator_.scores(window.samples, clip);
-    for (const Place& place : pursue(window.samples, clip, scores)) {
+    for (const Place& place : pursue(window.samples, clip, scores, clip_of(search).parts().least)) {
       const double sample = double(window.begin) + place.sample;
       if (sample >= double(from) && sample < double(to)) {
         found_[search].push_back({sample, place.score, 1});
@@ -170,9 +190,8 @@ class Confirmer {
     const auto part = window.samples.subspan(static_cast<std::size_t>(first),
                                              static_cast<std::size_t>(clip.samples() + 2 * kSlack));
     const std::vector<float> scores = correlator_.scores(part, template_of(clip));
-    const double least = score_min(static_cast<std::size_t>(clip.samples()));
     return std::any_of(scores.begin(), scores.end(),
-                       [&](float score) { return std::fabs(score) >= least; });
+                       [&](float score) { return std::fabs(score) >= clip.parts().least; });
   }
 
   // A part of the clip at a speed, around where it is expected in the window.
@@ -244,7 +263,7 @@ class Confirmer {
     level.step /= 2;
     level.steps = 1;
     guesses = next_guesses(window, clip, candidate, level, {guesses.front()});
-    if (guesses.empty() || guesses.front().score < score_min(std::size_t(length))) {
+    if (guesses.empty() || guesses.front().score < clip.parts().least) {
       return std::nullopt;
     }
     return guesses.front();

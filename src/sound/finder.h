@@ -100,7 +100,7 @@ struct Candidate {
   double speed = 1;         // roughly
   std::int64_t anchor = 0;  // of the clip: what it was recognised by has its middle there
   double distance = 0;      // bits that differ: 0 none, 0.5 as many as between any two sounds
-  bool everywhere = false;  // a clip too short for fingerprints: compared with all of the episode
+  bool everywhere = false;  // words are not enough for this clip: it is compared with all places
 };
 // At most so many of one clip in one episode, the best.
 inline constexpr std::size_t kCandidatesMax = 2'000;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sound/clip.h"
 #include "sound/made_sound.h"
 #include "sound/speed.h"
 
@@ -139,8 +140,66 @@ TEST_P(FinderTest, WhatIsNotThereIsNotFound) {
   EXPECT_TRUE(find(episode_, clip_).empty());
 }
 
+// So much of both as lies 10 dB below the clip.
+TEST_P(FinderTest, ClipsOfASecondAreFoundUnderTalkAndHiss) {
+  const bool music = std::string_view(GetParam()) == "music";
+  const Samples whole = music ? make_music(41, 20 * kSecond) : make_speech(41, 20 * kSecond);
+  const Samples talk = make_speech(42, whole.size());
+  for (std::size_t at = kSecond; at + 2 * kSecond < whole.size(); at += 3 * kSecond + 777) {
+    const Samples clip(whole.begin() + long(at), whole.begin() + long(at + kSecond));
+    const double above = 10 * std::log10(energy_of(whole) / 20 / energy_of(clip));
+    Samples with_talk = whole, with_hiss = whole;
+    mix(with_talk, talk, 10 + above);
+    add_noise(with_hiss, 10 + above, 43);
+    EXPECT_EQ(samples_of(find(whole, clip)), std::vector<long>{long(at)});
+    EXPECT_EQ(samples_of(find(with_talk, clip)), std::vector<long>{long(at)}) << above;
+    EXPECT_EQ(samples_of(find(with_hiss, clip)), std::vector<long>{long(at)}) << above;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Sounds, FinderTest, ::testing::Values("speech", "music"),
                          [](const auto& info) { return std::string(info.param); });
+
+TEST(ClipTest, ABellIsFoundUnderTalkAndNoOtherBellIs) {
+  const Samples talk = make_speech(5, 20 * kSecond);
+  const Samples bell = make_bell(1, kSecond * 11 / 10), other = make_bell(2, bell.size());
+  ASSERT_TRUE(clip_of(bell).parts().coarse) << "its words say nothing";
+  Samples episode = talk;
+  for (const std::size_t at : {3 * kSecond + 11, 15 * kSecond}) {
+    Samples played = bell;
+    mix(played, std::span(talk).subspan(at), 10);
+    plant(episode, played, at);
+  }
+  EXPECT_EQ(samples_of(find(episode, bell)),
+            (std::vector<long>{long(3 * kSecond + 11), long(15 * kSecond)}));
+  EXPECT_TRUE(find(episode, other).empty());
+}
+
+// Struck again while it sounds.
+TEST(ClipTest, ABellThatIsStruckTwiceIsFoundTwice) {
+  const Samples bell = make_bell(1, kSecond * 11 / 10);
+  Samples episode = make_speech(5, 10 * kSecond);
+  plant(episode, Samples(2 * kSecond), 4 * kSecond);
+  const std::size_t first = 4 * kSecond + 100, second = first + kSecond / 2 + 33;
+  for (const std::size_t at : {first, second}) {
+    for (std::size_t i = 0; i < bell.size(); ++i) episode[at + i] += bell[i];
+  }
+  const std::vector<long> found = samples_of(find(episode, bell));
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0], long(first));
+  // Where the first still sounds, one tone is like the next: this is as near as it gets.
+  EXPECT_NEAR(double(found[1]), double(second), kSecond / 10.0);
+}
+
+TEST(ClipTest, OnlyClipsOfSomeSecondsAreComparedWithEverything) {
+  EXPECT_TRUE(clip_of(make_speech(1, kSecond / 2)).parts().coarse);
+  EXPECT_FALSE(clip_of(make_speech(1, 2 * kSecond)).parts().coarse) << "its words are enough";
+  Samples tone(kCoarseSamplesMax + 1);
+  for (std::size_t i = 0; i < tone.size(); ++i) tone[i] = 0.3F * std::sin(float(i) * 0.1F);
+  EXPECT_FALSE(clip_of(tone).parts().coarse);
+  tone.pop_back();
+  EXPECT_TRUE(clip_of(tone).parts().coarse);
+}
 
 TEST(ClipTest, ALongClipIsFoundByAnyOfItsParts) {
   const Samples clip = make_speech(301, 65 * kSecond);

@@ -141,6 +141,21 @@ inline Samples make_music(std::uint64_t seed, std::size_t count) {
   return out;
 }
 
+// A bell that was struck once: it hardly changes while it fades.
+inline Samples make_bell(std::uint64_t seed, std::size_t count) {
+  Dice dice(seed);
+  Samples out(count);
+  const double hz = dice.between(500, 1400);
+  for (const double part : {0.5, 1.0, 2.76, 5.4}) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const double t = double(i) / kRate;
+      const double shape = std::min(1.0, t * 300) * std::exp(-t * (1.5 + part)) / (1 + part);
+      out[i] += static_cast<float>(0.3 * shape * std::sin(2 * M_PI * hz * part * t));
+    }
+  }
+  return out;
+}
+
 inline double energy_of(std::span<const float> samples) {
   double sum = 0;
   for (const float sample : samples) sum += double(sample) * sample;
@@ -153,6 +168,13 @@ inline void add_noise(Samples& samples, double decibels, std::uint64_t seed) {
   const double power = energy_of(samples) / double(samples.size());
   const double level = std::sqrt(3 * power * std::pow(10, -decibels / 10));
   for (float& sample : samples) sample += static_cast<float>(level * dice.noise());
+}
+
+// What is heard with the sound, so many decibels below it.
+inline void mix(Samples& samples, std::span<const float> other, double decibels) {
+  const double ratio = energy_of(samples) / energy_of(other.first(samples.size()));
+  const auto level = static_cast<float>(std::sqrt(ratio * std::pow(10, -decibels / 10)));
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i] += level * other[i];
 }
 
 // Puts the clip in place of what is there.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <queue>
 
 #include "sound/finder.h"
 
@@ -13,11 +14,12 @@ constexpr std::size_t kApart = kRate / 40;
 // What is left of an explained window is below this part of its energy.
 constexpr double kLeft = 0.05;
 // Where an occurrence covers half of another, this is what the other has at least; taking the one
-// away brings it back to 0.7.
+// away brings it back to 0.7 where it was cut into, and to 1 where both are heard.
 constexpr double kCoveredScore = 0.3;
-// For longer clips, and for more of such places, that takes too long.
+// For longer clips there are too many of such places.
 constexpr std::size_t kCoveredSamplesMax = 60 * std::size_t(kRate);
-constexpr std::size_t kCoveredMax = 200;
+// Samples that are looked at once more because something was taken away near them, in one window.
+constexpr std::size_t kSecondLooksMax = 200 * kCoveredSamplesMax;
 // Tops that are looked at in one window.
 constexpr std::size_t kTopsMax = 20'000;
 
@@ -26,6 +28,7 @@ struct Top {
   float score = 0;
 };
 
+// Ascending.
 std::vector<Top> tops_of(std::span<const float> scores, std::size_t apart, double least) {
   std::vector<Top> tops;
   for (std::size_t i = 0; i < scores.size(); ++i) {
@@ -40,10 +43,18 @@ std::vector<Top> tops_of(std::span<const float> scores, std::size_t apart, doubl
       tops.push_back({i, score});
     }
   }
+  if (tops.size() <= kTopsMax) return tops;
   std::stable_sort(tops.begin(), tops.end(),
                    [](const Top& a, const Top& b) { return a.score > b.score; });
-  if (tops.size() > kTopsMax) tops.resize(kTopsMax);
+  tops.resize(kTopsMax);
+  std::sort(tops.begin(), tops.end(), [](const Top& a, const Top& b) { return a.place < b.place; });
   return tops;
+}
+
+std::size_t first_behind(const std::vector<Top>& tops, std::size_t place) {
+  const auto at = std::lower_bound(tops.begin(), tops.end(), place,
+                                   [](const Top& top, std::size_t p) { return top.place < p; });
+  return static_cast<std::size_t>(at - tops.begin());
 }
 
 // What is left of the window once occurrences are taken away.
@@ -52,10 +63,11 @@ class Rest {
   Rest(std::span<const float> window, const Template& clip)
       : window_(window), rest_(window.begin(), window.end()), clip_(clip) {}
 
-  bool explains(std::size_t place, double least) const {
+  // Of what is left; 0 where nothing is.
+  double score(std::size_t place) const {
     const double left = energy(rest_, place);
-    if (left < kLeft * energy(window_, place)) return true;
-    return std::fabs(product(place)) < least * clip_.norm * std::sqrt(left);
+    if (left < kLeft * energy(window_, place)) return 0;
+    return std::fabs(product(place)) / (clip_.norm * std::sqrt(left));
   }
 
   void take(std::size_t place) {
@@ -100,9 +112,9 @@ Place refine(std::span<const float> window, const Template& clip, std::size_t pl
 
 }  // namespace
 
-double score_min(std::size_t samples) {
-  if (samples >= std::size_t(kRate)) return 0.6;
-  return samples >= std::size_t(kRate) / 4 ? 0.7 : 0.9;
+double score_min(std::size_t samples, Wordy wordy) {
+  if (wordy == Wordy::Yes) return 0.6;
+  return samples >= std::size_t(kRate) / 4 ? 0.8 : 0.9;
 }
 
 double parabola_top(double before, double middle, double after) {
@@ -112,31 +124,37 @@ double parabola_top(double before, double middle, double after) {
 }
 
 std::vector<Place> pursue(std::span<const float> window, const Template& clip,
-                          std::span<const float> scores) {
+                          std::span<const float> scores, double least) {
   const std::size_t length = clip.samples.size();
-  const std::size_t apart = std::min(kApart, length / 4);
-  const double least = score_min(length);
   const double lowest = length <= kCoveredSamplesMax ? kCoveredScore : least;
   std::vector<Place> found;
-  const std::vector<Top> tops = tops_of(scores, apart, lowest);
-  if (tops.empty() || tops.front().score < least) return found;
+  const auto is_alone = [&](const Top& top) { return top.score >= least; };
+  std::vector<Top> tops = tops_of(scores, std::min(kApart, length / 4), lowest);
+  if (std::none_of(tops.begin(), tops.end(), is_alone)) return found;
   Rest rest(window, clip);
-  std::vector<std::size_t> taken;
-  std::size_t covered = 0;
-  for (const Top& top : tops) {
-    const auto distance = [&](std::size_t other) {
-      return other > top.place ? other - top.place : top.place - other;
-    };
-    const auto is_near = [&](std::size_t other) { return distance(other) < apart; };
-    const auto overlaps = [&](std::size_t other) { return distance(other) < length; };
-    if (std::any_of(taken.begin(), taken.end(), is_near)) continue;
-    const bool touched = std::any_of(taken.begin(), taken.end(), overlaps);
-    if (!touched && top.score < least) continue;
-    if (touched && (++covered > kCoveredMax || rest.explains(top.place, least))) continue;
-    rest.take(top.place);
-    taken.push_back(top.place);
-    found.push_back(refine(window, clip, top.place));
-    if (found.size() == kOccurrencesMax) break;
+  // The best first; an entry whose score is no longer that of its top says nothing.
+  std::priority_queue<std::pair<float, std::size_t>> best;
+  for (std::size_t i = 0; i < tops.size(); ++i) best.emplace(tops[i].score, i);
+  std::size_t looks_left = kSecondLooksMax;
+  while (!best.empty() && found.size() < kOccurrencesMax) {
+    const auto [score, which] = best.top();
+    best.pop();
+    if (score < least) break;
+    if (score != tops[which].score) continue;
+    const std::size_t place = tops[which].place;
+    tops[which].score = 0;
+    rest.take(place);
+    found.push_back(refine(window, clip, place));
+    // Those that overlap it count by what is left of them.
+    for (std::size_t i = first_behind(tops, place < length ? 0 : place - length + 1);
+         i < tops.size() && tops[i].place < place + length; ++i) {
+      if (tops[i].score == 0) continue;
+      const bool looked = looks_left >= length;
+      looks_left -= looked ? length : 0;
+      const auto now = looked ? static_cast<float>(rest.score(tops[i].place)) : 0.0F;
+      tops[i].score = now;
+      if (now >= least) best.emplace(now, i);
+    }
   }
   std::sort(found.begin(), found.end(),
             [](const Place& a, const Place& b) { return a.sample < b.sample; });

@@ -20,12 +20,14 @@ struct Place {
   double score = 0;   // 0 to 1
 };
 
-// The least score of a clip of so many samples. Short sounds are alike by chance.
-double score_min(std::size_t samples);
+// The least score of a clip of so many samples. Short sounds are alike by chance, and so are those
+// that hardly change: one tone is like any other of its pitch.
+enum class Wordy { Yes, No };  // whether its words tell it from others
+double score_min(std::size_t samples, Wordy wordy);
 
 // Ascending.
 std::vector<Place> pursue(std::span<const float> window, const Template& clip,
-                          std::span<const float> scores);
+                          std::span<const float> scores, double least);
 
 // The top of the parabola through three values, -0.5 to 0.5 from the middle one.
 double parabola_top(double before, double middle, double after);

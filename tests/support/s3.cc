@@ -118,8 +118,8 @@ void S3Server::write_settings() {
 
 void S3Server::make_monitor() {
   const std::string map = folder_ / "monmap";
-  run({"monmaptool", "--create", "--addv", "a", fmt::format("[v2:127.0.0.1:{}]", monitor_port_.number()),
-       "--fsid", kCluster, map});
+  run({"monmaptool", "--create", "--addv", "a",
+       fmt::format("[v2:127.0.0.1:{}]", monitor_port_.number()), "--fsid", kCluster, map});
   run({"ceph-mon", "--mkfs", "-i", "a", "--monmap", map});
   monitor_.emplace(start({"ceph-mon", "-f", "-i", "a"}, "monitor"));
 }

@@ -17,7 +17,7 @@ constexpr std::size_t kMebibyte = 1024 * 1024;
 
 std::string little_endian(std::uint64_t value, int bytes) {
   std::string out;
-  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
+  for (int i = 0; i < bytes; ++i, value >>= 8) out += static_cast<char>(value & 0xFF);
   return out;
 }
 

@@ -64,8 +64,10 @@ lint: build/release/build.ninja  ## every check of scripts/lint, with a self-tes
 	$(call refresh,release)
 	scripts/lint/run
 
-demo: build  ## a guided run of the real program: a leak becomes documents, killed on the way
+demo: build  ## a guided run of the real program: a leak becomes documents, clips are found in a podcast, killed on the way
 	scripts/demo
+	scripts/demo_research
+	@echo; echo "More of it: make demo-crawl, make demo-dataset, make demo-work."
 
 demo-work: build  ## another one: your own work, through gates, killed on the way
 	scripts/demo_resumes
@@ -76,7 +78,7 @@ demo-crawl: build  ## a third one: a site becomes an archive and a search
 demo-dataset: build  ## a fourth one: datasets are kept, killed on the way, and become a bag
 	scripts/demo_dataset
 
-demo-research: build  ## a fifth one: clips are found in the episodes of a podcast, killed on the way
+demo-research: build  ## the second half of make demo alone: a podcast, its clips, and where they were played
 	scripts/demo_research
 
 screenshots: build  ## a picture of every page of the web UI, light and dark, desk and phone, in build/screenshots

@@ -63,7 +63,7 @@ struct SourceRow {
 
 // Changes nothing where it stands.
 Result<> add_curation(store::Tx& tx, const Curation& curation, const std::vector<Source>& sources);
-Result<Curation> load_curation(store::Tx& tx, tree::JobId job);                      // Missing
+Result<Curation> load_curation(store::Tx& tx, tree::JobId job);  // Missing
 // The key of the oldest job of that name (NewJob::resumes) that has not fetched all yet. One that
 // only waits for its files to be converted is not gone on with: what is asked for may have changed.
 Result<std::optional<std::string>> find_under_way(store::Tx& tx, const std::string& resumes);

@@ -185,9 +185,8 @@ net::Task<Result<tree::Job>> Curator::begin_job(std::shared_ptr<const CurateRequ
   };
   auto open = [this, request]() -> Result<Opened> {
     tree::NewJob order = job_for(*request);
-    TRY_ASSIGN(std::optional<std::string> under_way, parts_.readers.run([&order](Tx& tx) {
-      return find_under_way(tx, order.resumes);
-    }));
+    TRY_ASSIGN(std::optional<std::string> under_way,
+               parts_.readers.run([&order](Tx& tx) { return find_under_way(tx, order.resumes); }));
     if (under_way) order.key = *std::move(under_way);
     order.resumes.clear();
     TRY_ASSIGN(tree::Job job, parts_.open_job(order));

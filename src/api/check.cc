@@ -7,6 +7,8 @@
 #include "counter/counter.h"
 #include "crawl/check.h"
 #include "crawl/service.h"
+#include "fileset/check.h"
+#include "fileset/service.h"
 #include "net/event.h"
 #include "queue/check.h"
 #include "research/check.h"
@@ -49,6 +51,11 @@ Problems check_all(const Parts& parts) {
     TRY_ASSIGN(const std::vector<std::string> of_crawls,
                crawl::check_crawl(parts.readers, parts.crawl->warcs()));
     add(of_crawls);
+  }
+  if (parts.filesets != nullptr) {
+    TRY_ASSIGN(const std::vector<std::string> of_filesets,
+               fileset::check_filesets(parts.readers, parts.filesets->folder()));
+    add(of_filesets);
   }
   TRY_ASSIGN(const std::vector<std::string> of_blobs, blob::check_blobs(parts.blobs));
   add(of_blobs);

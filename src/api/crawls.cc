@@ -1,4 +1,6 @@
 // /api/v1/crawls: sites that are brought in, their pages, and why an address is in or out.
+#include <fmt/format.h>
+
 #include <boost/json.hpp>
 #include <chrono>
 
@@ -8,6 +10,7 @@
 #include "api/service.h"
 #include "crawl/list.h"
 #include "crawl/service.h"
+#include "fileset/show.h"
 
 namespace quern::api {
 namespace {
@@ -182,6 +185,22 @@ int year_now() {
   return static_cast<int>(std::chrono::year_month_day(today).year());
 }
 
+// What an address has to do with datasets: nothing, mostly.
+struct DatasetStory {
+  std::optional<tree::JobId> job;
+  std::vector<std::string> says;
+};
+
+Result<DatasetStory> explain_dataset(Tx& tx, const std::string& collection,
+                                     const std::string& url) {
+  DatasetStory story;
+  TRY_ASSIGN(story.job, fileset::find_last(tx, collection, url));
+  if (!story.job) return story;
+  TRY_ASSIGN(const fileset::Shown shown, fileset::load_shown(tx, *story.job));
+  story.says = explain(shown);
+  return story;
+}
+
 net::Task<Result<>> explain(PartsPtr parts, Call call) {
   Parameters parameters(call.target);
   const std::string url = parameters.text("url");
@@ -197,6 +216,17 @@ net::Task<Result<>> explain(PartsPtr parts, Call call) {
                    {"verdict", story.verdict},
                    {"facts", json::array(story.facts.begin(), story.facts.end())}};
   if (story.page) out["page"] = page_json(*story.page);
+  auto load_dataset = [=](Tx& tx) { return explain_dataset(tx, collection, url); };
+  CO_TRY_ASSIGN(const DatasetStory dataset,
+                co_await read(parts->loop, parts->readers, std::move(load_dataset)));
+  if (dataset.job) {
+    out["dataset"] = dataset.job->value;
+    if (!story.page) {
+      out["verdict"] = fmt::format("it is a dataset: job {} (quern dataset show {} has its files)",
+                                   *dataset.job, *dataset.job);
+    }
+    for (const std::string& fact : dataset.says) out["facts"].as_array().emplace_back(fact);
+  }
   const std::string answer = json::serialize(out);
   co_return co_await call.exchange.respond(net::json_response(200, answer));
 }

@@ -8,6 +8,7 @@
 #include "crawl/service.h"
 #include "fileset/file_row.h"
 #include "fileset/request_row.h"
+#include "fileset/service.h"
 #include "queue/locked_partitions.h"
 #include "research/curation.h"
 #include "search/service.h"
@@ -75,6 +76,9 @@ net::Task<Result<>> remove_once(PartsPtr parts, tree::JobId job) {
   while (!gone) {
     auto some = [job](Tx& tx) { return fileset::remove_fileset(tx, job); };
     CO_TRY_ASSIGN(gone, co_await write(parts->loop, parts->writer.lane({}), std::move(some)));
+  }
+  if (parts->filesets != nullptr) {
+    CO_TRY(co_await parts->filesets->forget(job));
   }
   gone = false;
   while (!gone) {

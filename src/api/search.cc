@@ -11,6 +11,7 @@
 #include "api/queue_json.h"
 #include "api/request.h"
 #include "api/service.h"
+#include "fileset/request_row.h"
 #include "search/segment.h"
 #include "search/service.h"
 #include "step/worker_protocol.h"
@@ -27,6 +28,7 @@ using store::Tx;
 
 constexpr std::size_t kHitsDefault = 10;
 constexpr std::int64_t kFreshMsMax = 60'000;
+constexpr std::size_t kSearchedDatasetsMax = 20'000;  // that filters look at; the newest
 constexpr char kMaskType[] = "application/octet-stream";
 constexpr char kPackType[] = "application/zstd";
 
@@ -164,6 +166,28 @@ Result<> expect_collections(Tx& tx, const std::vector<std::string>& names) {
   return {};
 }
 
+template <class T>
+bool is_meant(const search::Filter<T>& filter, const T& value) {
+  const auto has = [&value](const std::vector<T>& values) {
+    return std::find(values.begin(), values.end(), value) != values.end();
+  };
+  return (filter.any.empty() || has(filter.any)) && !has(filter.none);
+}
+
+// What filters of datasets mean: the jobs whose documents they let through. Where all are negated,
+// whatever is no dataset passes, too.
+void choose_jobs(const search::Query& query, const std::vector<fileset::SearchedDataset>& datasets,
+                 SearchOrder& order) {
+  const bool only = !query.datasets.any.empty() || !query.in_ia.any.empty();
+  if (only) order.only_jobs.emplace();
+  for (const fileset::SearchedDataset& dataset : datasets) {
+    const std::string in_ia = dataset.in_ia ? "true" : "false";
+    const bool meant = is_meant(query.datasets, dataset.status) && is_meant(query.in_ia, in_ia);
+    if (only && meant) order.only_jobs->push_back(dataset.job.value);
+    if (!only && !meant) order.not_jobs.push_back(dataset.job.value);
+  }
+}
+
 net::Task<Result<>> search_in(PartsPtr parts, Call call, std::string collection) {
   CO_TRY_ASSIGN(SearchRequest request, parse_request(call.target, collection));
   SearchOrder& order = request.order;
@@ -178,7 +202,20 @@ net::Task<Result<>> search_in(PartsPtr parts, Call call, std::string collection)
     pending = !packed;
     order.age = search::Catalog::Age::Newest;
   }
-  CO_TRY_ASSIGN(const SearchAnswer answer, co_await parts->search->finder().search(order));
+  const search::Query query = search::parse_query(order.text);
+  bool too_many = false;
+  if (query.asks_for_datasets()) {
+    auto list = [](Tx& tx) { return fileset::list_searched(tx, kSearchedDatasetsMax); };
+    CO_TRY_ASSIGN(const std::vector<fileset::SearchedDataset> datasets,
+                  co_await read(parts->loop, parts->readers, std::move(list)));
+    choose_jobs(query, datasets, order);
+    too_many = datasets.size() == kSearchedDatasetsMax;
+  }
+  CO_TRY_ASSIGN(SearchAnswer answer, co_await parts->search->finder().search(order));
+  if (too_many) {
+    answer.query.notes.push_back(
+        fmt::format("only the newest {} datasets were looked at", kSearchedDatasetsMax));
+  }
   const std::string text = json::serialize(answer_json(answer, order, pending));
   co_return co_await call.exchange.respond(net::json_response(200, text));
 }

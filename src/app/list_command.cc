@@ -9,6 +9,7 @@
 #include "app/output.h"
 #include "app/read_command.h"
 #include "app/read_text.h"
+#include "fileset/platform.h"
 #include "net/target.h"
 
 namespace quern::app {
@@ -170,7 +171,37 @@ net::Task<Result<int>> explain_address(Command command, Door& door, FileOrder or
   co_return kExitDone;
 }
 
+// Of a job as a whole: a dataset has a story of its own.
+net::Task<Result<int>> explain_job(Command command, Door& door, std::int64_t job) {
+  const std::string address = fmt::format("/api/v1/filesets/{}", job);
+  Result<json::value> dataset = co_await call(door, net::get_request(address));
+  if (!dataset.ok() && dataset.error().kind() == Errc::Missing) {
+    co_return Error{
+        Errc::Missing,
+        fmt::format("job {} is no dataset: name one of its files (quern files --job {})", job,
+                    job)};
+  }
+  CO_TRY_ASSIGN(const json::value story, std::move(dataset));
+  if (command.format == OutputFormat::Json) {
+    CO_TRY(print_line(json::serialize(story)));
+    co_return kExitDone;
+  }
+  for (const json::value& sentence : story.at("says").as_array()) {
+    CO_TRY(print_line(std::string(sentence.as_string())));
+  }
+  co_return kExitDone;
+}
+
 net::Task<Result<int>> run_explain(Command command, Door& door, FileOrder order) {
+  if (order.file.empty() && order.job > 0) {
+    co_return co_await explain_job(command, door, order.job);
+  }
+  if (order.file.empty()) {
+    co_return Error{Errc::Invalid, "name a file, an address of the web, or a dataset's --job"};
+  }
+  // A DOI is an address, too.
+  const bool is_doi = order.file.starts_with("10.") || order.file.starts_with("doi:");
+  if (is_doi) order.file = fileset::address_of(order.file);
   if (order.file.starts_with("http://") || order.file.starts_with("https://")) {
     co_return co_await explain_address(command, door, std::move(order));
   }

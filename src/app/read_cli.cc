@@ -69,13 +69,14 @@ void add_file_commands(CLI::App& app, Run& run) {
   CLI::App* explain_app = app.add_subcommand(
       "explain", "Why a file is where it is: step, worker, cost, what it waits for.");
   auto one = std::make_shared<FileOrder>();
-  explain_app->add_option("FILE", one->file, "a file by name or number, or an address of the web")
-      ->required();
+  explain_app->add_option("FILE", one->file,
+                          "a file by name or number, an address of the web, or a DOI");
   explain_app->add_option("--collection", one->collection, "(default: default)")->type_name("NAME");
-  explain_app->add_option("--job", one->job, "of this job")->type_name("JOB");
+  explain_app->add_option("--job", one->job, "of this job; without FILE: a dataset's own story")
+      ->type_name("JOB");
   explain_app->footer(
       "Examples:\n  quern explain leak.zip/run.bin\n  quern explain 17 --json\n"
-      "  quern explain https://example.org/private");
+      "  quern explain https://example.org/private\n  quern explain 10.5281/zenodo.1028059");
   run_with(explain_app, run, one, explain);
 }
 

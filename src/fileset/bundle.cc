@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "fileset/keep_step.h"
 #include "fileset/sums.h"
+#include "fileset/total.h"
 #include "io/file.h"
 
 namespace quern::fileset {
@@ -233,6 +234,11 @@ std::string common_folder(const std::vector<BundleMember>& members) {
 }
 
 void verify_member(const std::filesystem::path& zip, const BundleMember& member, FileRow& row) {
+  if (row.file.size && *row.file.size != member.size) {
+    row.file.status = "mismatch-size";
+    row.message = "in the bundle it is another than the manifest says";
+    return;
+  }
   const Result<FileMeta> meta = member_meta(zip, member);
   if (!meta.ok()) {
     row.file.status = "mismatch";
@@ -244,7 +250,6 @@ void verify_member(const std::filesystem::path& zip, const BundleMember& member,
   };
   ManifestFile& file = row.file;
   file.status = "success";
-  if (file.size && *file.size != meta->size) file.status = "mismatch-size";
   if (!agree(file.sha1, meta->sha1)) file.status = "mismatch-sha1";
   if (!agree(file.sha256, meta->sha256)) file.status = "mismatch-sha256";
   if (!agree(file.md5, meta->md5)) file.status = "mismatch-md5";
@@ -271,6 +276,21 @@ std::vector<FileRow> unlisted_members(const std::filesystem::path& zip,
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+// What is not listed anywhere else is bounded by what the request allows.
+void check_unlisted(FileRow& bundle, const std::vector<BundleMember>& members,
+                    BundleLimits limits) {
+  std::int64_t bytes = 0;
+  for (const BundleMember& member : members) bytes = total_of(bytes, member.size);
+  if (std::ssize(members) > limits.files_max) {
+    bundle.file.status = "too-many-files";
+    bundle.message = fmt::format("the bundle has {} files, and at most {} are taken",
+                                 members.size(), limits.files_max);
+  } else if (bytes > limits.bytes_max) {
+    bundle.file.status = "too-large-size";
+    bundle.message = fmt::format("unpacked, the bundle has more than {} bytes", limits.bytes_max);
+  }
 }
 
 }  // namespace
@@ -316,7 +336,7 @@ Result<FileMeta> member_meta(const std::filesystem::path& zip, const BundleMembe
 }
 
 std::vector<FileRow> bundle_members(FileRow& bundle, const std::vector<FileRow>& files,
-                                    const std::filesystem::path& zip) {
+                                    const std::filesystem::path& zip, BundleLimits limits) {
   std::vector<FileRow> rows;
   for (const FileRow& file : files) {
     if (file.number == kBundleNumber) continue;
@@ -332,16 +352,26 @@ std::vector<FileRow> bundle_members(FileRow& bundle, const std::vector<FileRow>&
     for (FileRow& row : rows) row.file.status = "mismatch";
     return rows;
   }
-  if (rows.empty()) return unlisted_members(zip, *members);
+  if (rows.empty()) {
+    check_unlisted(bundle, *members, limits);
+    return is_kept(bundle.file.status) ? unlisted_members(zip, *members) : rows;
+  }
   const std::string folder = common_folder(*members);
   std::map<std::string, const BundleMember*> by_path;
   for (const BundleMember& member : *members) {
     by_path.emplace(member.path, &member);
     by_path.emplace(member.path.substr(folder.size()), &member);
   }
+  std::int64_t bytes = 0;
   for (FileRow& row : rows) {
     const auto found = by_path.find(row.file.path);
     if (found != by_path.end()) {
+      bytes = total_of(bytes, found->second->size);
+      if (bytes > limits.bytes_max) {
+        row.file.status = "too-large-size";
+        row.message = fmt::format("unpacked, the bundle has more than {} bytes", limits.bytes_max);
+        continue;
+      }
       verify_member(zip, *found->second, row);
       continue;
     }

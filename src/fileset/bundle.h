@@ -33,10 +33,17 @@ Result<std::vector<BundleMember>> list_bundle(const std::filesystem::path& zip);
 // (encrypted, or packed in another way).
 Result<FileMeta> member_meta(const std::filesystem::path& zip, const BundleMember& member);
 
+// What a request allows its bundle to hold.
+struct BundleLimits {
+  std::int64_t files_max = 200;
+  std::int64_t bytes_max = 64LL << 30;  // unpacked, of all that is hashed
+};
+
 // What becomes of the files of a manifest with their bundle: each is found in it and verified, and
 // where there is no manifest, what is in it is one. `zip`: empty where its bytes are not here. The
-// bundle's own status turns to mismatch where it is no zip file.
+// bundle's own status turns to mismatch where it is no zip file, and to too-many-files or
+// too-large-size where what is in it is over a limit: so little bytes cannot cost much work.
 std::vector<FileRow> bundle_members(FileRow& bundle, const std::vector<FileRow>& files,
-                                    const std::filesystem::path& zip);
+                                    const std::filesystem::path& zip, BundleLimits limits);
 
 }  // namespace quern::fileset

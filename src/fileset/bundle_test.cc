@@ -62,7 +62,7 @@ TEST_F(BundleTest, FilesOfTheManifestAreFoundAndHashed) {
   FileRow all = bundle();
   const std::vector<FileRow> rows = bundle_members(
       all, {all, listed("a.csv", "hello"), listed("deep/b.csv", "WORLD"), listed("c.csv", "")},
-      zip_);
+      zip_, {});
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0].file.status, "success");
   EXPECT_EQ(rows[0].file.sha256, sha256_hex("hello"));
@@ -73,7 +73,7 @@ TEST_F(BundleTest, FilesOfTheManifestAreFoundAndHashed) {
 TEST_F(BundleTest, WithoutAManifestWhatIsInItIsOne) {
   write_zip({{"a.csv", "hello"}, {"../b.csv", "world"}, {"empty", ""}}, 1);
   FileRow all = bundle();
-  const std::vector<FileRow> rows = bundle_members(all, {all}, zip_);
+  const std::vector<FileRow> rows = bundle_members(all, {all}, zip_, {});
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0].file.status, "success");
   EXPECT_EQ(rows[0].file.md5, md5_hex("hello"));
@@ -81,10 +81,61 @@ TEST_F(BundleTest, WithoutAManifestWhatIsInItIsOne) {
   EXPECT_EQ(rows[2].file.size, 0);
 }
 
+TEST_F(BundleTest, WhatIsInItIsWithinTheLimitsOfTheRequest) {
+  write_zip({{"a.csv", "hello"}, {"b.csv", "world"}});
+  const auto status = [&](BundleLimits limits) {
+    FileRow all = bundle();
+    const std::vector<FileRow> rows = bundle_members(all, {all}, zip_, limits);
+    EXPECT_EQ(rows.size(), is_kept(all.file.status) ? 2U : 0U);
+    return all.file.status;
+  };
+  EXPECT_EQ(status({.files_max = 2, .bytes_max = 10}), "success");
+  EXPECT_EQ(status({.files_max = 1, .bytes_max = 10}), "too-many-files");
+  EXPECT_EQ(status({.files_max = 2, .bytes_max = 9}), "too-large-size");
+  FileRow all = bundle();
+  FileRow unsized = listed("b.csv", "world");
+  unsized.file.size.reset();
+  const std::vector<FileRow> rows = bundle_members(all, {all, listed("a.csv", "hello"), unsized},
+                                                   zip_, {.files_max = 2, .bytes_max = 9});
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].file.status, "success");
+  EXPECT_EQ(rows[1].file.status, "too-large-size");
+}
+
+// Its end record says what it likes; it is believed only as far as the limits go.
+TEST_F(BundleTest, ADirectoryBeyondItsLimitsIsNotRead) {
+  const auto end64 = [](std::uint64_t rows, std::uint64_t bytes) {
+    const auto number = [](std::uint64_t value, int width) {
+      std::string text;
+      for (int i = 0; i < width; ++i) text += static_cast<char>(value >> (8 * i));
+      return text;
+    };
+    return number(0x06064b50, 4) + number(44, 8) + number(45, 2) + number(45, 2) + number(0, 8) +
+           number(rows, 8) + number(rows, 8) + number(bytes, 8) + number(0, 8) +
+           number(0x07064b50, 4) + number(0, 4) + number(bytes, 8) + number(1, 4) +
+           number(0x06054b50, 4) + number(0, 4) + number(0xFFFF, 2) + number(0xFFFF, 2) +
+           number(0xFFFFFFFF, 4) + number(0xFFFFFFFF, 4) + number(0, 2);
+  };
+  write(end64(kBundleMembersMax + 1, 0));
+  const auto many = list_bundle(zip_);
+  ASSERT_FALSE(many.ok());
+  EXPECT_EQ(many.error().kind(), Errc::TooLarge);
+  write(end64(1, 0));
+  EXPECT_EQ(list_bundle(zip_).error().kind(), Errc::Corrupt) << "just not too large";
+  // A hole of so many bytes before the end: the disk has none of them.
+  constexpr std::int64_t kHole = kBundleDirectoryBytesMax + 1;
+  write("");
+  std::filesystem::resize_file(zip_, kHole);
+  std::ofstream(zip_, std::ios::binary | std::ios::app) << end64(1, kHole);
+  const auto large = list_bundle(zip_);
+  ASSERT_FALSE(large.ok());
+  EXPECT_EQ(large.error().kind(), Errc::TooLarge);
+}
+
 TEST_F(BundleTest, AZipThatIsNoneIsAMismatch) {
   write("this is no zip file, however long it may be");
   FileRow all = bundle();
-  const std::vector<FileRow> rows = bundle_members(all, {all, listed("a", "b")}, zip_);
+  const std::vector<FileRow> rows = bundle_members(all, {all, listed("a", "b")}, zip_, {});
   EXPECT_EQ(all.file.status, "mismatch");
   EXPECT_EQ(rows[0].file.status, "mismatch");
 }

@@ -6,6 +6,7 @@
 
 #include "base/crash.h"
 #include "fileset/decode_part.h"
+#include "fileset/status.h"
 #include "queue/await.h"
 
 namespace quern::fileset {
@@ -125,6 +126,7 @@ HopOrder Download::next_order() {
   order.bytes_max = kPageBytesMax;
   order.idle_ms = order_.idle_ms;
   order.deadline = deadline_;
+  order.stop = order_.stop;
   sink_ = std::make_shared<DownloadSink>(
       SinkParts{part_, parts_.fetcher, parts_.writers, parts_.pool, parts_.sync_bytes},
       std::move(expected));
@@ -136,9 +138,12 @@ HopOrder Download::next_order() {
 net::Task<> Download::attempt() {
   if (failures_ > 0) {
     const std::int64_t wait = backoff_ms(parts_.backoff_ms, failures_);
-    const bool open = co_await parts_.hops.pause(wait);
-    if (!open) co_return end("error-platform-download", "the server is stopping", true);
+    const bool open = co_await parts_.hops.pause(wait, order_.stop);
+    if (!open && !web::is_set(order_.stop)) {
+      co_return end("error-platform-download", "the server is stopping", true);
+    }
   }
+  if (web::is_set(order_.stop)) co_return end("canceled", "", false);
   if (net::in_ms(0) >= deadline_ || result_.tries >= parts_.attempts_max) {
     co_return end("error-platform-download",
                   fmt::format("it took longer than it may; {} bytes are kept: {}", part_->size(),
@@ -164,6 +169,8 @@ net::Task<> Download::attempt() {
     best_ = part_->size();
     failures_ = 0;
   }
+  const bool broke_off = answer.fetched.problem != web::FetchProblem::None;
+  if (broke_off && web::is_set(order_.stop)) co_return end("canceled", "", false);
   co_await take(std::move(answer));
 }
 
@@ -348,7 +355,7 @@ void Download::describe() {
 // What does not match is gone; what may be gone on with another day is synced.
 net::Task<> Download::close_part() {
   const bool verified = result_.status == "verified-local";
-  const bool keep = result_.status == "error-platform-download" && part_->size() > 0;
+  const bool keep = leaves_part(result_.status) && part_->size() > 0;
   auto close = [part = part_, path = order_.part, verified, keep, broken = broken_]() -> Result<> {
     Result<> synced;
     if (keep && !broken) synced = part->sync_and_note(DownloadPart::State::Growing);

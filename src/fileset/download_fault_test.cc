@@ -1,6 +1,9 @@
 // What faulty servers do to a download: each is repaired, or reported by name.
 #include <zlib.h>
 
+#include <atomic>
+#include <thread>
+
 #include "fileset/download.h"
 #include "support/download_fixture.h"
 
@@ -292,6 +295,84 @@ TEST_F(DownloadFaultTest, ASlowDripEndsWithTheTimeAndKeepsWhatCame) {
   EXPECT_TRUE(done.passing);
   EXPECT_GT(note().synced, 0);
   expect_verified(download(order()));
+}
+
+// Nothing but the mark ends any of these before the test's own time is up.
+class DownloadStopTest : public DownloadFaultTest {
+ protected:
+  DownloadOrder patient_order() {
+    DownloadOrder asked = order();
+    asked.idle_ms = asked.total_ms = 3'600'000;
+    asked.stop = std::make_shared<std::atomic<bool>>(false);
+    return asked;
+  }
+  // Sets the mark once the condition holds.
+  template <class Condition>
+  Downloaded stopped_once(DownloadOrder asked, Condition holds) {
+    std::thread stopper([&, stop = asked.stop] {
+      while (!holds()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      stop->store(true);
+    });
+    Downloaded done = download(std::move(asked));
+    stopper.join();
+    return done;
+  }
+  bool has_bytes() const {
+    std::error_code none;
+    return std::filesystem::file_size(part(), none) > 0 && !none;
+  }
+};
+
+TEST_F(DownloadStopTest, WhatNobodyWantsAnyMoreEndsAndKeepsWhatCame) {
+  for (const Kind kind : {Kind::Hang, Kind::Drip}) {
+    const std::string path = kind == Kind::Hang ? "/hang" : "/drip";
+    server_.put(path, {.size = kTestFileBytes, .seed = 5});
+    server_.add_fault(path, {.kind = kind, .nth = 1, .after = 600'000, .drip_ms = 1000});
+    DownloadOrder asked = patient_order();
+    asked.url = server_.url(path);
+    asked.md5 = asked.sha1 = asked.sha256 = "";
+    const Downloaded done = stopped_once(asked, [this] { return has_bytes(); });
+    EXPECT_EQ(done.status, "canceled");
+    EXPECT_FALSE(done.passing);
+    EXPECT_GE(note().synced, 600'000);
+    const Downloaded next = download(order(path));
+    expect_verified(next, path);
+    EXPECT_EQ(done.wire_bytes + next.wire_bytes, kTestFileBytes);
+    ASSERT_TRUE(remove_part(part()).ok());
+  }
+}
+
+TEST_F(DownloadStopTest, NobodyWaitsForAHostOrBetweenTriesAfterwards) {
+  options_.backoff_ms = 3'600'000;
+  open();
+  server_.add_fault("/a", {.kind = Kind::Status, .times = 100, .status = 503});
+  const auto was_asked = [this] { return !server_.requests().empty(); };
+  EXPECT_EQ(stopped_once(patient_order(), was_asked).status, "canceled");
+  options_.backoff_ms = 1;
+  open();
+  server_.put("/b", {.size = 10});
+  server_.add_fault(
+      "/b",
+      {.kind = Kind::Status, .times = 100, .status = 429, .headers = {{"Retry-After", "500"}}});
+  server_.forget_requests();
+  DownloadOrder held = patient_order();
+  held.url = server_.url("/b");
+  EXPECT_EQ(stopped_once(held, was_asked).status, "canceled");
+  EXPECT_EQ(server_.requests().size(), 1U);
+}
+
+TEST_F(DownloadStopTest, AQuestionThatNobodyWantsAnsweredEnds) {
+  server_.add_fault("/a", {.kind = Kind::Hang, .nth = 1, .after = 10});
+  Ask question;
+  question.url = server_.url("/a");
+  question.total_ms = 3'600'000;
+  question.stop = std::make_shared<std::atomic<bool>>(false);
+  std::thread stopper([this, stop = question.stop] {
+    while (server_.requests().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    stop->store(true);
+  });
+  EXPECT_EQ(ask(question).problem, web::FetchProblem::Canceled);
+  stopper.join();
 }
 
 TEST_F(DownloadFaultTest, AGzipFileIsKeptAsItIs) {

@@ -30,6 +30,9 @@ constexpr Sql kNote{
     "INSERT INTO capture (collection, url, surt, at_us, status, type, digest, revisit, warc,"
     " warc_at, warc_bytes, warc_end) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
     " ON CONFLICT (warc, warc_at) DO NOTHING"};
+constexpr Sql kKeptBytes{
+    "SELECT CAST(coalesce(sum(b.bytes), 0) AS BIGINT) FROM fileset_file AS f"
+    " JOIN blob AS b ON b.id = f.blob WHERE f.job = $1"};
 constexpr Sql kBlobs{
     "SELECT number, blob FROM fileset_file WHERE job = $1 ORDER BY number LIMIT $2"};
 constexpr Sql kRemoveFiles{"DELETE FROM fileset_file WHERE job = $1 AND number <= $2"};
@@ -121,6 +124,10 @@ Result<std::vector<FileRow>> list_files(Tx& tx, tree::JobId job) {
       files.push_back(std::move(file));
     }
   }
+}
+
+Result<std::int64_t> sum_kept_bytes(Tx& tx, tree::JobId job) {
+  return tx.value<std::int64_t>(kKeptBytes, job);
 }
 
 Result<bool> end_file(Tx& tx, tree::JobId job, tree::CollectionId collection, const FileEnd& end,

@@ -40,6 +40,9 @@ Result<FileRow> load_file(store::Tx& tx, tree::JobId job, std::int64_t number); 
 // In order; the bundle first.
 Result<std::vector<FileRow>> list_files(store::Tx& tx, tree::JobId job);
 
+// Of the blobs that its files are so far.
+Result<std::int64_t> sum_kept_bytes(store::Tx& tx, tree::JobId job);
+
 // How a file ended.
 struct FileEnd {
   FileRow row;

@@ -139,9 +139,11 @@ net::Task<HopAnswer> Hops::hop(const HopOrder& order, const web::Url& url) {
                         fmt::format("the place of {} is no address of the web", url.href()));
   }
   const std::string host = web::site_of(*place);
-  const HostGates::Entered entered = co_await gates_.enter(host, order.deadline);
+  const HostGates::Entered entered = co_await gates_.enter(host, order.deadline, order.stop);
   if (entered == HostGates::Entered::Closed) {
-    co_return no_answer(web::FetchProblem::Canceled, "the server is stopping");
+    const bool stopped = web::is_set(order.stop);
+    co_return no_answer(web::FetchProblem::Canceled,
+                        stopped ? "nobody wants it any more" : "the server is stopping");
   }
   if (entered != HostGates::Entered::Yes) {
     HopAnswer answer =
@@ -161,6 +163,7 @@ net::Task<HopAnswer> Hops::hop(const HopOrder& order, const web::Url& url) {
   fetch.body = order.body;
   fetch.upload = order.upload;
   fetch.sink = order.sink;
+  fetch.stop = order.stop;
   fetch.body_bytes_max = order.bytes_max;
   fetch.idle_ms = order.idle_ms;
   fetch.total_ms = std::max<std::int64_t>(ms_until(order.deadline), 1);
@@ -178,10 +181,12 @@ net::Task<HopAnswer> Hops::hop(const HopOrder& order, const web::Url& url) {
   co_return answer;
 }
 
-net::Task<bool> Hops::pause(std::int64_t ms) {
+net::Task<bool> Hops::pause(std::int64_t ms, web::StopMark stop) {
   const net::Instant until = net::in_ms(ms);
-  while (!closed_ && net::in_ms(0) < until) co_await closing_.wait(until);
-  co_return !closed_;
+  while (!closed_ && !web::is_set(stop) && net::in_ms(0) < until) {
+    co_await closing_.wait(stop ? std::min(until, net::in_ms(kStopLookMs)) : until);
+  }
+  co_return !closed_ && !web::is_set(stop);
 }
 
 void Hops::close() {

@@ -46,6 +46,7 @@ struct HopOrder {
   std::int64_t idle_ms = 60'000;
   net::Instant deadline = net::kNever;
   bool follow = true;
+  web::StopMark stop;
 };
 
 struct HopAnswer {
@@ -65,8 +66,8 @@ class Hops {
         closing_(loop) {}
 
   net::Task<HopAnswer> go(HopOrder order);
-  // Waits so long, or until close(); false where it is closed.
-  net::Task<bool> pause(std::int64_t ms);
+  // Waits so long, or until close() or the mark; false where it is closed.
+  net::Task<bool> pause(std::int64_t ms, web::StopMark stop);
   void close();
   bool is_closed() const { return closed_; }
   std::int64_t wait_ms_max() const { return options_.gates.wait_ms_max; }

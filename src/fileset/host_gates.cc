@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "fileset/outside.h"
+
 namespace quern::fileset {
 namespace {
 
@@ -54,21 +56,24 @@ HostGates::Gate& HostGates::gate_of(const std::string& host) {
   return gate;
 }
 
-net::Task<HostGates::Entered> HostGates::enter(std::string host, net::Instant deadline) {
+net::Task<HostGates::Entered> HostGates::enter(std::string host, net::Instant deadline,
+                                               web::StopMark stop) {
   Gate& gate = gate_of(host);
   ++gate.waiting;
   Entered entered = Entered::Yes;
   while (true) {
     const net::Instant now = net::in_ms(0);
     const bool full = gate.busy >= options_.requests_max;
-    if (closed_) {
+    if (closed_ || web::is_set(stop)) {
       entered = Entered::Closed;
     } else if (gate.free_at - now > std::chrono::milliseconds(options_.wait_ms_max)) {
       entered = Entered::TooLong;
     } else if (now >= deadline) {
       entered = Entered::TimedOut;
     } else if (full || now < gate.free_at) {
-      co_await gate.changed->wait(full ? deadline : std::min(deadline, gate.free_at));
+      net::Instant until = full ? deadline : std::min(deadline, gate.free_at);
+      if (stop) until = std::min(until, net::in_ms(kStopLookMs));
+      co_await gate.changed->wait(until);
       continue;
     }
     break;

@@ -33,12 +33,12 @@ class HostGates {
     Yes,       // leave() is owed
     TooLong,   // the host wants more patience than we have
     TimedOut,  // the deadline came first
-    Closed,
+    Closed,    // or nobody wants it any more
   };
 
   HostGates(net::Loop& loop, HostGateOptions options) : loop_(loop), options_(options) {}
 
-  net::Task<Entered> enter(std::string host, net::Instant deadline);
+  net::Task<Entered> enter(std::string host, net::Instant deadline, web::StopMark stop = {});
   void leave(const std::string& host);
   // Nobody enters for so long from now on.
   void hold(const std::string& host, std::int64_t ms);

@@ -284,7 +284,8 @@ net::Task<Kept> ItemUpload::send(Order order, Ask ask) {
         if (++slow > options_.slow_tries_max) {
           co_return failed("archive.org asks to slow down, again and again", true);
         }
-        co_await loop_.sleep_until(net::in_ms(options_.slow_ms));
+        const bool open = co_await rest(loop_, outside_, options_.slow_ms);
+        if (!open) co_return failed("it was stopped", true);
         std::string name = order.item.archiveorg_item_name;
         over = co_await is_over_limit(std::move(name));
       }
@@ -294,8 +295,8 @@ net::Task<Kept> ItemUpload::send(Order order, Ask ask) {
     const bool passing =
         answer.problem != web::FetchProblem::None || answer.status >= 500 || spoiled;
     if (passing && ++tries < kUploadTriesMax) {
-      co_await loop_.sleep_until(net::in_ms(options_.slow_ms));
-      continue;
+      const bool open = co_await rest(loop_, outside_, options_.slow_ms);
+      if (open) continue;
     }
     const std::string why =
         answer.problem == web::FetchProblem::None ? message_in(answer.body) : answer.message;
@@ -331,7 +332,8 @@ net::Task<Kept> ItemUpload::verify(const PlatformItem& item) {
 net::Task<Kept> ItemUpload::verify_all(PlatformItem item) {
   std::string why = "the item cannot be seen yet";
   for (int look = 0; look < options_.verify_tries_max; ++look) {
-    if (look > 0) co_await loop_.sleep_until(net::in_ms(options_.verify_ms));
+    const bool open = co_await rest(loop_, outside_, look > 0 ? options_.verify_ms : 0);
+    if (!open) co_return failed("it was stopped", true);
     std::string name = item.archiveorg_item_name;
     const Existing existing = co_await load_files(std::move(name));
     if (existing.status != "success") {

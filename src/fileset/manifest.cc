@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "fileset/total.h"
+
 namespace quern::fileset {
 namespace {
 
@@ -87,7 +89,7 @@ Result<ManifestFile> parse_manifest_file(const json::value& value) {
 
 std::int64_t PlatformItem::total_size() const {
   std::int64_t total = 0;
-  for (const ManifestFile& file : manifest) total += file.size.value_or(0);
+  for (const ManifestFile& file : manifest) total = total_of(total, file.size.value_or(0));
   return total;
 }
 

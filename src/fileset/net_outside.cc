@@ -52,6 +52,7 @@ net::Task<Answer> NetOutside::ask(Ask ask) {
   order.idle_ms = std::min(ask.total_ms, kAskIdleMs);
   order.deadline = net::in_ms(ask.total_ms);
   order.follow = ask.follow;
+  order.stop = ask.stop;
   if (!ask.file.empty()) {
     auto open = [path = ask.file] { return io::FileReader::open(path); };
     auto opened = co_await queue::offload(parts_.loop, parts_.pool, std::move(open));
@@ -72,7 +73,7 @@ net::Task<Answer> NetOutside::ask(Ask ask) {
                        hop.wait_ms <= options_.gates.wait_ms_max &&
                        net::in_ms(std::max(wait_ms, hop.wait_ms)) < order.deadline;
     if (again) {
-      const bool open = co_await hops_.pause(wait_ms);
+      const bool open = co_await hops_.pause(wait_ms, ask.stop);
       if (open) continue;
     }
     Answer answer = co_await answer_of(std::move(hop), ask.bytes_max);

@@ -46,6 +46,7 @@ class NetOutside final : public Outside {
   net::Task<Downloaded> download(DownloadOrder order) override;
   // Nothing more is asked; what waits ends with a failure that passes.
   void close() { hops_.close(); }
+  bool is_open() const override { return !hops_.is_closed(); }
 
  private:
   net::Task<Answer> answer_of(HopAnswer hop, std::int64_t bytes_max);

@@ -59,11 +59,12 @@ Tools Network::tools(const ToolOrder& order) {
   if (options_.wayback) {
     WaybackOptions wanted = options_.wayback_options;
     wanted.compat = compat;
-    tools.web = std::make_shared<Wayback>(parts_.loop, parts_.pool, *outside_, std::move(wanted));
+    tools.web =
+        std::make_shared<Wayback>(parts_.loop, parts_.pool, order.outside, std::move(wanted));
   } else {
     OwnArchiveParts own{.loop = parts_.loop,
                         .pool = parts_.pool,
-                        .outside = *outside_,
+                        .outside = order.outside,
                         .archive = archive_,
                         .note = {},
                         .find = {}};
@@ -78,7 +79,7 @@ Tools Network::tools(const ToolOrder& order) {
     ItemUploadOptions wanted = options_.items;
     wanted.compat = compat;
     tools.items =
-        std::make_shared<ItemUpload>(parts_.loop, parts_.pool, *outside_, std::move(wanted));
+        std::make_shared<ItemUpload>(parts_.loop, parts_.pool, order.outside, std::move(wanted));
   }
   return tools;
 }

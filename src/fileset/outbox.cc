@@ -30,7 +30,7 @@ std::int64_t partition_of(const std::string& key) {
 
 Result<> publish(Tx& tx, const std::string& topic, const std::string& key,
                  const std::string& body) {
-  if (body.size() > kMessageBytesMax) {
+  if (body.size() > kTopicMessageBytesMax) {
     log_warn("fileset.message_too_large", {{"topic", topic}, {"key", key}});
     return {};
   }

@@ -15,7 +15,7 @@ namespace quern::fileset {
 
 inline constexpr std::int64_t kTopicPartitions = 6;
 inline constexpr std::size_t kMessagesListed = 500;
-inline constexpr std::size_t kMessageBytesMax = 30 * 1024 * 1024;
+inline constexpr std::size_t kTopicMessageBytesMax = 30 * 1024 * 1024;
 inline constexpr char kFilesetResults[] = "ingest-fileset-results";
 inline constexpr char kFileResults[] = "ingest-file-results";
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "net/loop.h"
 #include "net/task.h"
 #include "web/fetcher.h"
 
@@ -17,6 +18,7 @@ namespace quern::fileset {
 
 inline constexpr std::int64_t kAnswerBytesMax = 64LL * 1024 * 1024;  // of an API
 inline constexpr int kHopsMax = 25;
+inline constexpr std::int64_t kStopLookMs = 200;  // how often what waits looks for its mark
 
 struct Ask {
   std::string url;
@@ -28,6 +30,7 @@ struct Ask {
   std::int64_t total_ms = 60'000;
   int tries = 5;       // for what may pass: no answer, 429, 500, 502, 503, 504
   bool follow = true;  // redirects; else who asks sees them
+  web::StopMark stop;  // it ends soon, as Canceled
 };
 
 // `problem` None: there was an answer, whatever its status.
@@ -59,11 +62,12 @@ struct DownloadOrder {
   std::int64_t idle_ms = 60'000;
   std::int64_t total_ms = 24LL * 3600 * 1000;  // of this call
   int tries = 8;                               // without a byte of progress between them
+  web::StopMark stop;                          // it ends soon, as canceled
 };
 
-// `status` is verified-local, or error-platform-download, mismatch-size, mismatch-sha1,
+// `status` is verified-local, or error-platform-download, canceled, mismatch-size, mismatch-sha1,
 // mismatch-sha256, mismatch-md5, too-large-size. Where it is verified, `part` has exactly the
-// file's bytes and is synced; where it does not match, `part` is gone.
+// file's bytes and is synced; where it does not match, `part` is gone; else what came is synced.
 struct Downloaded {
   std::string status;
   std::string message;
@@ -87,6 +91,25 @@ class Outside {
   virtual ~Outside() = default;
   virtual net::Task<Answer> ask(Ask ask) = 0;
   virtual net::Task<Downloaded> download(DownloadOrder order) = 0;
+  // False once nothing more is asked for: what waits to ask again gives up.
+  virtual bool is_open() const { return true; }
+};
+
+// Waits so long, or until the outside is closed; false then.
+net::Task<bool> rest(net::Loop& loop, const Outside& outside, std::int64_t ms);
+
+// An outside that somebody can close: what is under way through it ends soon.
+class MarkedOutside final : public Outside {
+ public:
+  MarkedOutside(Outside& outside, web::StopMark stop) : outside_(outside), stop_(std::move(stop)) {}
+
+  net::Task<Answer> ask(Ask ask) override;
+  net::Task<Downloaded> download(DownloadOrder order) override;
+  bool is_open() const override { return !web::is_set(stop_) && outside_.is_open(); }
+
+ private:
+  Outside& outside_;
+  const web::StopMark stop_;
 };
 
 }  // namespace quern::fileset

@@ -145,5 +145,12 @@ TEST(PlatformHostileTest, PagesMayDescribeThemselvesAsTheyLike) {
   }
 }
 
+TEST(PlatformItemTest, SizesThatNoDiskHasAddUpToNoSmallNumber) {
+  PlatformItem item;
+  item.manifest.resize(3);
+  for (ManifestFile& file : item.manifest) file.size = INT64_MAX / 2 + 1;
+  EXPECT_EQ(item.total_size(), INT64_MAX);
+}
+
 }  // namespace
 }  // namespace quern::fileset

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <boost/json.hpp>
+#include <set>
 
 #include "base/crash.h"
 #include "base/log.h"
 #include "fileset/bundle.h"
+#include "fileset/part_note.h"
+#include "fileset/status.h"
 #include "io/file.h"
 #include "queue/await.h"
 #include "queue/item.h"
@@ -108,6 +111,46 @@ std::vector<FileRow> rows_of(const Resolution& resolution, const std::vector<Fil
   return rows;
 }
 
+// An item has one file of a name: the second would take the place of the first.
+void refuse_twins(std::vector<FileRow>& rows) {
+  std::map<std::string, const FileRow*> by_path;
+  for (FileRow& row : rows) {
+    const auto [first, is_new] = by_path.try_emplace(row.file.path, &row);
+    if (is_new || row.ended) continue;
+    const ManifestFile& other = first->second->file;
+    const bool same = !row.file.md5.empty() && row.file.md5 == other.md5;
+    if (same) continue;
+    row.file.status = "unsafe-path";
+    row.message = "another file of the dataset has the same path";
+    row.ended = true;
+  }
+}
+
+std::string part_name(std::int64_t number) {
+  return fmt::format("{}.part", number + 1);
+}
+
+// What is left of an earlier request's try. The names there go before anybody writes to the bytes,
+// also where a death came between: bytes that two requests name would be changed for both.
+Result<> take_over(const std::filesystem::path& from, const std::filesystem::path& to) {
+  TRY_ASSIGN(const bool left, io::path_exists(from));
+  TRY_ASSIGN(const bool noted, io::path_exists(note_path(from)));
+  if (!left && !noted) return {};
+  TRY_ASSIGN(const bool begun, io::path_exists(to));
+  if (left && noted && !begun) {
+    TRY(io::remove_durably(note_path(to), io::IfMissing::Fine));
+    TRY_ASSIGN(bool linked, io::try_link_durably(note_path(from), note_path(to)));
+    crash_point("fileset.part.taking_over");
+    if (linked) {
+      TRY_ASSIGN(linked, io::try_link_durably(from, to));
+    }
+    // Nothing is lost where there are no links: it is fetched again.
+    if (!linked) log_info("fileset.part_left", {{"part", from.string()}});
+  }
+  crash_point("fileset.part.taken_over");
+  return remove_part(from);
+}
+
 }  // namespace
 
 struct FilesetProcessor::Step {
@@ -119,14 +162,36 @@ struct FilesetProcessor::Step {
   std::int64_t token = 0;
   std::int64_t gate = 0;
   std::int64_t tries = 1;
+  std::int64_t kept_bytes = 0;  // by other files, where this one may have any size
   std::shared_ptr<std::vector<OwnRecord>> records = std::make_shared<std::vector<OwnRecord>>();
+  web::StopMark stop = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<Outside> outside;
   Tools tools;
 
+  bool is_stopped() const { return stop->load(); }
   store::Fence fence() const {
     store::Fence fence{partition.value, token};
     if (row.options.ingest && !row.shards.empty()) fence.also = row.shards.front().value;
     return fence;
   }
+};
+
+// A step that can be stopped, as long as this lives.
+class FilesetProcessor::UnderWay {
+ public:
+  UnderWay(FilesetProcessor& processor, tree::JobId job, web::StopMark stop)
+      : processor_(processor), at_(processor.under_way_.emplace(job, std::move(stop))) {}
+  ~UnderWay() {
+    processor_.under_way_.erase(at_);
+    if (processor_.under_way_.empty()) processor_.wake_.notify_all();
+    processor_.ended_.notify_all();
+  }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+
+ private:
+  FilesetProcessor& processor_;
+  std::multimap<tree::JobId, web::StopMark>::iterator at_;
 };
 
 Result<> open_partition(Tx& tx, queue::PartitionId id, tree::JobId job, std::int64_t at_once) {
@@ -136,12 +201,25 @@ Result<> open_partition(Tx& tx, queue::PartitionId id, tree::JobId job, std::int
   return put_items(tx, id, {item_of("resolve", kGateResolve, job, 0)});
 }
 
-Result<> remove_parts(const std::filesystem::path& folder) {
+Result<std::vector<std::string>> list_stale_parts(const std::filesystem::path& folder,
+                                                  std::span<const FileRow> files) {
+  std::set<std::string> left;
+  for (const FileRow& file : files) {
+    if (!file.ended || !leaves_part(file.file.status)) continue;
+    left.insert(part_name(file.number));
+    left.insert(note_path(part_name(file.number)).string());
+  }
   std::error_code failed;
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
-    names.push_back(entry.path().filename().string());
+    std::string name = entry.path().filename().string();
+    if (!left.contains(name)) names.push_back(std::move(name));
   }
+  return names;
+}
+
+Result<> remove_parts(const std::filesystem::path& folder, std::span<const FileRow> files) {
+  TRY_ASSIGN(const std::vector<std::string> names, list_stale_parts(folder, files));
   TRY(io::remove_names_durably(folder, names));
   TRY(io::remove_folder_durably(folder));
   return {};
@@ -154,6 +232,41 @@ void FilesetProcessor::process(queue::Work work, queue::Answered answered) {
 void FilesetProcessor::cancel() {
   stopping_ = true;
   room_.notify_all();
+  wake_.notify_all();
+}
+
+net::Task<> FilesetProcessor::watch(std::shared_ptr<FilesetProcessor> self) {
+  while (!self->under_way_.empty() && !self->stopping_) {
+    const net::WaitEnd waited = co_await self->wake_.wait(net::in_ms(kCancelLookMs));
+    if (waited != net::WaitEnd::TimedOut) continue;
+    std::set<tree::JobId> jobs;
+    for (const auto& [job, stop] : self->under_way_) jobs.insert(job);
+    auto look = [jobs](Tx& tx) -> Result<std::vector<tree::JobId>> {
+      std::vector<tree::JobId> canceled;
+      for (const tree::JobId job : jobs) {
+        TRY_ASSIGN(const bool wanted, is_wanted(tx, job));
+        if (!wanted) canceled.push_back(job);
+      }
+      return canceled;
+    };
+    const Result<std::vector<tree::JobId>> canceled =
+        co_await queue::read(self->parts_.loop, self->parts_.readers, std::move(look));
+    if (!canceled.ok()) continue;  // the next look may see more
+    for (const tree::JobId job : *canceled) self->set_marks(job);
+  }
+  self->watching_ = false;
+}
+
+void FilesetProcessor::set_marks(tree::JobId job) {
+  const auto [first, last] = under_way_.equal_range(job);
+  for (auto at = first; at != last; ++at) at->second->store(true);
+}
+
+net::Task<> FilesetProcessor::stop_job(tree::JobId job) {
+  const auto self = shared_from_this();
+  const net::Instant deadline = net::in_ms(kStopMsMax);
+  set_marks(job);
+  while (under_way_.contains(job) && net::in_ms(0) < deadline) co_await ended_.wait(deadline);
 }
 
 net::Task<> FilesetProcessor::run(std::shared_ptr<FilesetProcessor> self, queue::Work work,
@@ -189,11 +302,16 @@ net::Task<Result<Outcome>> FilesetProcessor::work_on(queue::Work work) {
     TRY_ASSIGN(step.row, load_request(tx, order.job));
     if (gate == kGateFiles) {
       TRY_ASSIGN(step.file, load_file(tx, order.job, order.number));
+      // What nobody has told the size of counts when it is here.
+      if (!step.file->file.size) {
+        TRY_ASSIGN(step.kept_bytes, sum_kept_bytes(tx, order.job));
+      }
     }
-    if (gate != kGateResolve) {
+    // One of many files needs no other one.
+    if (gate == kGateFinish || (gate == kGateFiles && order.number == kBundleNumber)) {
       TRY_ASSIGN(step.files, list_files(tx, order.job));
-      return step;
     }
+    if (gate != kGateResolve) return step;
     std::optional<tree::JobId> before = step.row.retry_of;
     if (!before && !step.row.options.force_recrawl && !step.row.options.strict) {
       const NewRequest same{order.job, step.row.collection, step.row.request, {}, {}};
@@ -213,15 +331,20 @@ net::Task<Result<Outcome>> FilesetProcessor::work_on(queue::Work work) {
   step.token = work.token;
   step.gate = work.item.gate;
   step.tries = work.item.retry_count + 1;
-  const ToolOrder wanted{step.row.collection, step.row.options.strict, step.records};
+  step.outside = std::make_shared<MarkedOutside>(parts_.outside, step.stop);
+  const ToolOrder wanted{step.row.collection, step.row.options.strict, step.records, *step.outside};
   step.tools = parts_.tools(wanted);
+  const UnderWay under_way(*this, step.row.job, step.stop);
+  if (!std::exchange(watching_, true)) {
+    parts_.loop.spawn("fileset.watch", watch(shared_from_this()));
+  }
   if (step.gate == kGateFinish) co_return co_await finish(step);
   if (step.gate == kGateFiles) co_return co_await keep_file(step);
   co_return co_await resolve_request(step);
 }
 
 bool FilesetProcessor::may_try_again(const Step& step) const {
-  return step.tries < parts_.tries_max && !step.row.canceled;
+  return step.tries < parts_.tries_max && !step.row.canceled && !step.is_stopped();
 }
 
 // -- gate 0 --
@@ -235,8 +358,12 @@ net::Task<Result<Outcome>> FilesetProcessor::resolve_request(Step& step) {
     end.landed.hops.push_back(step.row.request.clean_url);
     co_return co_await conclude_with(step, std::move(end));
   }
-  Resolution found = co_await resolve(step.row, step.tools, parts_.outside, parts_.limits);
+  Resolution found = co_await resolve(step.row, step.tools, *step.outside, parts_.limits);
   if (stopping_) co_return Error{Errc::Canceled, "the server is stopping"};
+  if (step.is_stopped() && !found.status.empty()) {
+    found.status = "canceled";
+    found.message.clear();
+  }
   if (found.status.empty()) co_return co_await begin_keeping(step, std::move(found));
   if (found.passing && may_try_again(step)) {
     co_return Outcome::failed(fmt::format("{}: {}", found.status, found.message));
@@ -254,8 +381,10 @@ net::Task<Result<Outcome>> FilesetProcessor::begin_keeping(Step& step, Resolutio
   auto found = std::make_shared<const Resolution>(std::move(resolution));
   step.row.strategy = found->strategy;
   auto row = std::make_shared<const RequestRow>(step.row);
-  auto files = std::make_shared<const std::vector<FileRow>>(
-      rows_of(*found, step.before, step.row.retry_of.has_value()));
+  std::vector<FileRow> rows = rows_of(*found, step.before, step.row.retry_of.has_value());
+  const bool one_by_one = is_item(found->strategy) && !is_bundled(found->strategy);
+  if (one_by_one && !step.row.options.strict) refuse_twins(rows);
+  auto files = std::make_shared<const std::vector<FileRow>>(std::move(rows));
   auto self = shared_from_this();
   auto write =
       store::Fenced{step.fence(),
@@ -292,22 +421,36 @@ std::filesystem::path FilesetProcessor::folder_of(tree::JobId job) const {
   return parts_.folder / fmt::format("{}", job);
 }
 
+std::filesystem::path FilesetProcessor::part_of(tree::JobId job, std::int64_t number) const {
+  return folder_of(job) / part_name(number);
+}
+
 net::Task<Result<Outcome>> FilesetProcessor::keep_file(Step& step) {
   if (step.file->ended) co_return Outcome::complete();
   KeepEnd kept;
+  const std::filesystem::path part = part_of(step.row.job, step.file->number);
+  std::filesystem::path before;
+  if (step.row.retry_of) before = part_of(*step.row.retry_of, step.file->number);
+  auto make = [part, before]() -> Result<> {
+    TRY(io::make_folders_durably(part.parent_path()));
+    return before.empty() ? Result<>() : take_over(before, part);
+  };
+  CO_TRY(co_await queue::offload(parts_.loop, parts_.pool, std::move(make)));
   if (step.row.canceled) {
     kept.row = *step.file;
     kept.row.file.status = "canceled";
     co_return co_await store_file(step, std::move(kept));
   }
-  const std::filesystem::path folder = folder_of(step.row.job);
-  auto make = [folder] { return io::make_folders_durably(folder); };
-  CO_TRY(co_await queue::offload(parts_.loop, parts_.pool, std::move(make)));
-  const KeepParts with{parts_.loop, parts_.pool, parts_.outside, parts_.file_bytes_max};
-  std::filesystem::path part = folder / fmt::format("{}.part", step.file->number + 1);
+  const std::int64_t room = std::max<std::int64_t>(step.row.options.bytes_max - step.kept_bytes, 1);
+  const KeepParts with{parts_.loop, parts_.pool, *step.outside,
+                       std::min(parts_.file_bytes_max, room)};
   FileRow file = *step.file;
-  kept = co_await keep(step.row, std::move(file), step.tools, with, std::move(part));
+  kept = co_await keep(step.row, std::move(file), step.tools, with, part);
   if (stopping_) co_return Error{Errc::Canceled, "the server is stopping"};
+  if (step.is_stopped() && !is_kept(kept.row.file.status)) {
+    kept.row.file.status = "canceled";
+    kept.row.message.clear();
+  }
   if (kept.passing && may_try_again(step)) {
     const std::string why = fmt::format("{}: {}", kept.row.file.status, kept.row.message);
     Outcome outcome = Outcome::failed(why);
@@ -353,12 +496,13 @@ net::Task<Result<Outcome>> FilesetProcessor::store_file(Step& step, KeepEnd kept
   auto end = std::make_shared<FileEnd>();
   end->row = std::move(kept.row);
   end->records = *step.records;
-  const std::filesystem::path part =
-      folder_of(step.row.job) / fmt::format("{}.part", end->row.number + 1);
+  const std::filesystem::path part = part_of(step.row.job, end->row.number);
   auto members = std::make_shared<std::vector<FileRow>>();
   if (end->row.number == kBundleNumber) {
-    auto look = [end, part, files = step.files, has_bytes = kept.has_bytes, members] {
-      *members = bundle_members(end->row, files, has_bytes ? part : std::filesystem::path());
+    const BundleLimits limits{step.row.options.files_max, step.row.options.bytes_max};
+    auto look = [end, part, files = step.files, has_bytes = kept.has_bytes, members, limits] {
+      const std::filesystem::path zip = has_bytes ? part : std::filesystem::path();
+      *members = bundle_members(end->row, files, zip, limits);
       return Result<>();
     };
     CO_TRY(co_await queue::offload(parts_.loop, parts_.pool, std::move(look)));
@@ -389,12 +533,10 @@ net::Task<Result<Outcome>> FilesetProcessor::store_file(Step& step, KeepEnd kept
                             std::move(write)));
   for (const std::string& place : orphans) parts_.blobs.discard(place);
   // Nobody needs the part any more. What a death leaves here goes with the request's folder.
-  auto clear = [part]() -> Result<> {
-    const std::vector<std::string> names = {part.filename().string(),
-                                            part.filename().string() + ".json"};
-    return io::remove_names_durably(part.parent_path(), names);
-  };
-  (void)co_await queue::offload(parts_.loop, parts_.pool, std::move(clear));
+  if (!leaves_part(end->row.file.status)) {
+    auto clear = [part] { return remove_part(part); };
+    (void)co_await queue::offload(parts_.loop, parts_.pool, std::move(clear));
+  }
   parts_.changed(step.row.job);
   if (step.row.options.ingest) parts_.poke_job(step.row.job);
   co_return Outcome::complete();
@@ -420,6 +562,7 @@ net::Task<Result<Outcome>> FilesetProcessor::finish(Step& step) {
     }
     const Kept verified = co_await step.tools.items->verify(item);
     if (stopping_) co_return Error{Errc::Canceled, "the server is stopping"};
+    step.row.canceled = step.row.canceled || step.is_stopped();
     if (verified.passing && may_try_again(step)) {
       co_return Outcome::failed(fmt::format("{}: {}", verified.status, verified.message));
     }
@@ -442,7 +585,7 @@ net::Task<Result<Outcome>> FilesetProcessor::conclude_with(Step& step, Conclusio
                              }};
   CO_TRY(co_await queue::write(parts_.loop, parts_.writer.lane(queue::lane_of(step.partition)),
                                std::move(write)));
-  auto clear = [folder = folder_of(step.row.job)] { return remove_parts(folder); };
+  auto clear = [folder = folder_of(step.row.job), end] { return remove_parts(folder, end->files); };
   (void)co_await queue::offload(parts_.loop, parts_.pool, std::move(clear));
   parts_.poke_job(step.row.job);
   parts_.changed(step.row.job);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "fileset/status.h"
+
 namespace quern::fileset {
 namespace {
 
@@ -27,12 +29,23 @@ constexpr Sql kEarlier{
     " WHERE r.base_url = $1 AND r.collection = $2 AND r.job < $3 AND r.state = 3"
     " AND NOT j.deleting AND EXISTS (SELECT 1 FROM fileset_file AS f WHERE f.job = r.job"
     " AND f.status IN ('success', 'exists')) ORDER BY r.job DESC LIMIT 1"};
+constexpr Sql kLast{
+    "SELECT r.job FROM fileset_request AS r JOIN job AS j ON j.id = r.job"
+    " JOIN collection AS n ON n.id = r.collection WHERE r.base_url = $1 AND n.name = $2"
+    " AND NOT j.deleting ORDER BY r.job DESC LIMIT 1"};
+// What comes first in a row is looked at first: it may be long.
+constexpr Sql kSearched{
+    "SELECT job, status, strategy FROM fileset_request WHERE state = 3"
+    " AND options LIKE '%\"ingest\":true%' ORDER BY job DESC LIMIT $1"};
 constexpr Sql kKeep{
     "UPDATE fileset_request SET state = 2, landing = $2, item = $3, strategy = $4"
     " WHERE job = $1 AND state = 1"};
 constexpr Sql kEnd{
     "UPDATE fileset_request SET state = 3, status = $2, result = $3, landing = $4,"
     " item = coalesce($5, item), ended_us = $6 WHERE job = $1 AND state <> 3"};
+constexpr Sql kWanted{"SELECT 1 FROM job WHERE id = $1 AND NOT canceled AND NOT deleting"};
+constexpr Sql kEndedSince{
+    "SELECT 1 FROM fileset_request WHERE job = $1 AND state = 3 AND ended_us >= $2"};
 constexpr Sql kOpen{"SELECT 1 FROM fileset_request WHERE job = $1 AND state <> 3"};
 
 Result<json::value> parse(const std::string& text) {
@@ -122,6 +135,22 @@ Result<std::optional<tree::JobId>> find_earlier(Tx& tx, const NewRequest& reques
                                     request.job);
 }
 
+Result<std::optional<tree::JobId>> find_last(Tx& tx, const std::string& collection,
+                                             const std::string& base_url) {
+  return tx.find_value<tree::JobId>(kLast, base_url, collection);
+}
+
+Result<std::vector<SearchedDataset>> list_searched(Tx& tx, std::size_t limit) {
+  TRY_ASSIGN(const Rows rows, tx.query(kSearched, limit));
+  std::vector<SearchedDataset> datasets;
+  for (const Row row : rows) {
+    const std::string status = text_at(row, 1);
+    const bool in_ia = is_hit(status) && is_item(text_at(row, 2));
+    datasets.push_back({row.get<tree::JobId>(0), status, in_ia});
+  }
+  return datasets;
+}
+
 Result<bool> begin_keeping(Tx& tx, tree::JobId job, const Resolved& resolved) {
   TRY_ASSIGN(const std::int64_t changed,
              tx.exec(kKeep, job, json::serialize(to_json(resolved.landed)),
@@ -141,6 +170,17 @@ Result<bool> end_request(Tx& tx, tree::JobId job, const Ending& ending) {
 
 Result<bool> is_open(Tx& tx, tree::JobId job) {
   TRY_ASSIGN(const Rows rows, tx.query(kOpen, job));
+  return !rows.empty();
+}
+
+Result<bool> has_ended_within(Tx& tx, tree::JobId job, std::int64_t us) {
+  TRY_ASSIGN(const std::int64_t now_us, tx.now_us());
+  TRY_ASSIGN(const Rows rows, tx.query(kEndedSince, job, now_us - us));
+  return !rows.empty();
+}
+
+Result<bool> is_wanted(Tx& tx, tree::JobId job) {
+  TRY_ASSIGN(const Rows rows, tx.query(kWanted, job));
   return !rows.empty();
 }
 

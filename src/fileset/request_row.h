@@ -60,6 +60,19 @@ Result<std::vector<tree::JobId>> list_requests(store::Tx& tx, const std::string&
 // The last one for the same address in the same collection that has kept all or some of its files.
 Result<std::optional<tree::JobId>> find_earlier(store::Tx& tx, const NewRequest& request);
 
+// The newest one for an address, as it was asked for, in a collection.
+Result<std::optional<tree::JobId>> find_last(store::Tx& tx, const std::string& collection,
+                                             const std::string& base_url);
+
+// A dataset whose files entered their collection, as far as it is looked for by that.
+struct SearchedDataset {
+  tree::JobId job;
+  std::string status;
+  bool in_ia = false;  // it is an item of archive.org
+};
+// Those that have ended, the newest first.
+Result<std::vector<SearchedDataset>> list_searched(store::Tx& tx, std::size_t limit);
+
 // Resolving -> Keeping. False where that is behind it.
 struct Resolved {
   Landed landed;
@@ -77,7 +90,11 @@ struct Ending {
 };
 Result<bool> end_request(store::Tx& tx, tree::JobId job, const Ending& ending);
 
-// Whose folders nobody needs any more.
+// False for one that has ended, and for what is none.
 Result<bool> is_open(store::Tx& tx, tree::JobId job);
+// Whether it has ended, and not longer ago.
+Result<bool> has_ended_within(store::Tx& tx, tree::JobId job, std::int64_t us);
+// False where its job was canceled, is being deleted or is gone.
+Result<bool> is_wanted(store::Tx& tx, tree::JobId job);
 
 }  // namespace quern::fileset

@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "fileset/status.h"
+#include "fileset/total.h"
 
 namespace quern::fileset {
 namespace {
@@ -118,7 +119,9 @@ void add_platform(json::object& result, const ResultParts& parts) {
   const bool listed = parts.files.empty();
   const std::size_t count = listed ? item.manifest.size() : parts.files.size();
   std::int64_t total = listed ? item.total_size() : 0;
-  for (const FileOutcome& file : parts.files) total += file.file.size.value_or(0);
+  for (const FileOutcome& file : parts.files) {
+    total = total_of(total, file.file.size.value_or(0));
+  }
   result["file_count"] = count;
   result["total_size"] = total;
   if (parts.strategy.empty()) return;

@@ -49,7 +49,8 @@ Service::~Service() {
   stop();
 }
 
-// Parts of requests that have ended, or are gone: a death left them.
+// Parts of requests that are gone, or have ended: what a death left, and what nobody has gone on
+// with for long.
 Result<> Service::clear_folders() {
   TRY(io::make_folders_durably(folder_));
   std::error_code failed;
@@ -58,8 +59,18 @@ Result<> Service::clear_folders() {
     tree::JobId job;
     const auto [end, odd] = std::from_chars(name.data(), name.data() + name.size(), job.value);
     if (odd != std::errc{} || end != name.data() + name.size()) continue;
-    TRY_ASSIGN(const bool open, parts_.readers.run([job](Tx& tx) { return is_open(tx, job); }));
-    if (!open) TRY(remove_parts(entry.path()));
+    auto look = [job](Tx& tx) -> Result<std::optional<std::vector<FileRow>>> {
+      TRY_ASSIGN(const bool open, is_open(tx, job));
+      if (open) return std::optional<std::vector<FileRow>>();
+      TRY_ASSIGN(const bool fresh, has_ended_within(tx, job, kPartsKeptUs));
+      std::vector<FileRow> files;
+      if (fresh) {
+        TRY_ASSIGN(files, list_files(tx, job));
+      }
+      return std::optional(std::move(files));
+    };
+    TRY_ASSIGN(const auto files, parts_.readers.run(look));
+    if (files) TRY(remove_parts(entry.path(), *files));
   }
   return {};
 }
@@ -102,7 +113,10 @@ net::Task<Result<tree::Job>> Service::begin(DatasetOrder order) {
     tree::Job job;
     queue::PartitionId partition;
   };
-  auto open = [this, shared]() -> Result<Opened> {
+  const bool is_due = net::in_ms(0) >= next_clear_;
+  if (is_due) next_clear_ = net::in_ms(kClearMs);
+  auto open = [this, shared, is_due]() -> Result<Opened> {
+    if (is_due && processor_) TRY(clear_folders());
     TRY_ASSIGN(tree::Job job, parts_.open_job(job_for(*shared)));
     TRY_ASSIGN(const queue::PartitionId id,
                queue::ensure_partition(parts_.writer, parts_.readers, partition_name(job.id)));
@@ -144,6 +158,12 @@ net::Task<Result<tree::Job>> Service::retry(tree::JobId id) {
   }
   DatasetOrder order{before.job.collection_name, before.row.request, before.row.options, id};
   co_return co_await begin(std::move(order));
+}
+
+net::Task<Result<>> Service::forget(tree::JobId job) {
+  if (processor_) co_await processor_->stop_job(job);
+  auto clear = [folder = folder_ / fmt::format("{}", job)] { return remove_parts(folder, {}); };
+  co_return co_await queue::offload(parts_.loop, parts_.pool, std::move(clear));
 }
 
 }  // namespace quern::fileset

@@ -15,6 +15,10 @@
 
 namespace quern::fileset {
 
+// Parts of files that failed or were canceled stay so long, for a retry.
+inline constexpr std::int64_t kPartsKeptUs = 7LL * 24 * 3600 * 1'000'000;
+inline constexpr std::int64_t kClearMs = 3600 * 1000;  // how often those of before are looked for
+
 struct ServiceParts {
   net::Loop& loop;
   store::Writer& writer;
@@ -69,15 +73,19 @@ class Service {
   net::Task<Result<tree::Job>> retry(tree::JobId job);
 
   const ServiceOptions& options() const { return options_; }
+  // Ends what is under way here of a request that is being deleted, and removes its parts.
+  net::Task<Result<>> forget(tree::JobId job);
+  // Of part files.
   const std::filesystem::path& folder() const { return folder_; }
 
  private:
-  Result<> clear_folders();
+  Result<> clear_folders();  // blocks
 
   ServiceParts parts_;
   ServiceOptions options_;
   std::filesystem::path folder_;
   std::function<void()> cancel_outside_;
+  net::Instant next_clear_{};
   std::shared_ptr<FilesetProcessor> processor_;
 };
 

@@ -14,7 +14,7 @@ namespace {
 namespace json = boost::json;
 using std::literals::operator""sv;
 
-constexpr std::size_t kMessageBytesMax = 400;
+constexpr std::size_t kSpnMessageBytesMax = 400;
 constexpr std::size_t kJobBytesMax = 200;
 
 // Those whose name says it by itself.
@@ -83,7 +83,7 @@ SpnAnswer end_of(const json::object& job) {
   if (text_of(job, "status") != "success") {
     std::string status = text_of(job, "status_ext");
     if (status.empty()) status = "error:unknown";
-    return spn_failure(status, text_of(job, "message").substr(0, kMessageBytesMax));
+    return spn_failure(status, text_of(job, "message").substr(0, kSpnMessageBytesMax));
   }
   SpnAnswer answer;
   answer.status = "success";
@@ -166,7 +166,7 @@ net::Task<SpnAnswer> SavePageNow::begin(std::string url, std::string* job) {
   if (message.find("same snapshot had been made") != std::string::npos) {
     SpnAnswer recent;
     recent.status = "spn2-recent-capture";
-    recent.message = message.substr(0, kMessageBytesMax);
+    recent.message = message.substr(0, kSpnMessageBytesMax);
     recent.passing = true;
     co_return recent;
   }
@@ -193,7 +193,8 @@ net::Task<SpnAnswer> SavePageNow::wait_for(std::string job) {
       continue;
     }
     if (text_of(*status, "status") != "pending") co_return end_of(*status);
-    co_await loop_.sleep_until(net::in_ms(options_.poll_ms));
+    const bool open = co_await rest(loop_, outside_, options_.poll_ms);
+    if (!open) co_return broken("it was stopped");
   }
   co_return broken("Save Page Now took too long");
 }

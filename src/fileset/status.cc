@@ -84,4 +84,9 @@ RetryClass retry_class(std::string_view status) {
   return RetryClass::Later;
 }
 
+bool leaves_part(std::string_view file_status) {
+  return file_status == "canceled" || file_status == "error-platform-download" ||
+         file_status == "error-archiveorg-upload";
+}
+
 }  // namespace quern::fileset

@@ -12,5 +12,7 @@ std::string_view to_string(RetryClass retry);
 // Of any status of docs/datasets.md; "spn2-error:…" by its rest. What is unknown is Later.
 RetryClass retry_class(std::string_view status);
 bool is_hit(std::string_view status);
+// Whether a file that ended so left bytes that a retry goes on with.
+bool leaves_part(std::string_view file_status);
 
 }  // namespace quern::fileset

@@ -131,7 +131,7 @@ net::Task<Wayback::Found> Wayback::look_up(std::string url, std::string mimetype
     query.url = url;
     const Result<std::vector<CdxRow>> rows = co_await ask_cdx(std::move(query));
     if (!rows.ok()) {
-      co_await loop_.sleep_until(net::in_ms(options_.cdx_error_ms));
+      co_await rest(loop_, outside_, options_.cdx_error_ms);
       found.status = "cdx-error";
       found.message = rows.error().message();
       found.passing = true;
@@ -236,7 +236,8 @@ net::Task<Wayback::Found> Wayback::find_saved(std::string url, std::string datet
       found.message = fmt::format("the capture is an answer {}", found.row.status.value_or(0));
       co_return found;
     }
-    co_await loop_.sleep_until(net::in_ms(step_ms));
+    const bool open = co_await rest(loop_, outside_, step_ms);
+    if (!open) co_return found;
   }
   co_return found;
 }

@@ -179,6 +179,13 @@ bool is_type_filter(std::string_view text) {
   });
 }
 
+bool is_status_filter(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == ':';
+  });
+}
+
 bool type_matches(std::string_view filter, std::string_view mime) {
   std::string type = lower(mime.substr(0, mime.find(';')));
   type.erase(type.find_last_not_of(" \t") + 1);

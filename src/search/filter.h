@@ -14,4 +14,7 @@ std::optional<DateRange> parse_dates(std::string_view text);
 // Whether it could be the value of a type filter.
 bool is_type_filter(std::string_view text);
 
+// The same of a dataset filter: "success", "mismatch-md5", "spn2-error:no-access".
+bool is_status_filter(std::string_view text);
+
 }  // namespace quern::search

@@ -221,6 +221,9 @@ net::Task<Result<GroupAnswer>> Finder::run_remote(std::shared_ptr<const Plan> pl
       {"limit", static_cast<std::int64_t>(order.limit)},
       {"facets", order.facets}};
   if (order.after) body["after"] = to_json(*order.after);
+  if (order.only_jobs) {
+    body["only_jobs"] = json::array(order.only_jobs->begin(), order.only_jobs->end());
+  }
   bodies.clear();
   for (const auto& [address, segments] : plan->remote) {
     body["segments"] = json::array(segments.begin(), segments.end());
@@ -242,6 +245,8 @@ net::Task<Result<GroupAnswer>> Finder::run(std::shared_ptr<const Plan> plan, Sea
   GroupOrder wanted;
   wanted.query = std::move(query);
   wanted.hidden_jobs = std::move(hidden_jobs);
+  wanted.hidden_jobs.insert(wanted.hidden_jobs.end(), order.not_jobs.begin(), order.not_jobs.end());
+  wanted.only_jobs = order.only_jobs;
   wanted.sort = order.sort;
   wanted.limit = std::min(order.limit, kHitsMax);
   wanted.after = order.after;

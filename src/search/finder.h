@@ -39,6 +39,9 @@ struct SearchOrder {
   std::optional<Place> after;
   bool any_word = false;  // of a cursor: the first page was found so
   bool facets = false;
+  // Whose documents are looked for, and whose are not: what filters of datasets mean.
+  std::optional<std::vector<std::int64_t>> only_jobs = {};
+  std::vector<std::int64_t> not_jobs = {};
   Catalog::Age age = Catalog::Age::Fresh;
 };
 

@@ -36,6 +36,7 @@ Result<GroupAnswer> search_group(const std::vector<GroupMember>& members, const 
     question.frequencies = &order.frequencies;
     question.mask = member.mask.get();
     question.hidden_jobs = order.hidden_jobs;
+    question.only_jobs = order.only_jobs ? &*order.only_jobs : nullptr;
     question.sort = order.sort;
     question.limit = order.limit;
     question.after = order.after;

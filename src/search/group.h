@@ -29,6 +29,7 @@ struct GroupOrder {
   Query query;
   Frequencies frequencies;
   std::vector<std::int64_t> hidden_jobs;
+  std::optional<std::vector<std::int64_t>> only_jobs;
   Sort sort = Sort::Relevance;
   std::size_t limit = 10;
   std::optional<Place> after;

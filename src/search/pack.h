@@ -75,6 +75,8 @@ struct Question {
   const Frequencies* frequencies = nullptr;
   const Mask* mask = nullptr;                 // null: nothing is masked
   std::span<const std::int64_t> hidden_jobs;  // whose documents are not shown
+  // Whose are, and no others'; null: anybody's.
+  const std::vector<std::int64_t>* only_jobs = nullptr;
   Sort sort = Sort::Relevance;
   std::size_t limit = 10;
   std::optional<Place> after;  // only what comes behind this

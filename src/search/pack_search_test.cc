@@ -235,6 +235,16 @@ TEST_F(ManyTest, HiddenJobsAreNotShown) {
             all([](const Known& d) { return has(d, "w1") && d.document.job == 4; }));
 }
 
+TEST_F(ManyTest, OnlyTheJobsThatWereNamedAreShown) {
+  const std::vector<std::int64_t> only = {4, 6, 999};
+  const std::vector<std::int64_t> hidden = {6};
+  const auto expected = all([](const Known& d) { return has(d, "w1") && d.document.job == 4; });
+  const Asked asked = ask(pack(), "w1", {.limit = kAll, .hidden_jobs = hidden, .only_jobs = &only});
+  EXPECT_EQ(std::set(asked.files.begin(), asked.files.end()), expected);
+  const std::vector<std::int64_t> nobody;
+  EXPECT_EQ(ask(pack(), "w1", {.limit = kAll, .only_jobs = &nobody}).answer.total, 0);
+}
+
 TEST_F(ManyTest, MaskedDocumentsAreTakenOffTheTotalOfACommonWord) {
   Mask mask(kMany);
   for (std::uint32_t row = 1; row <= 100; ++row) mask.set(row);

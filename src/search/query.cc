@@ -152,16 +152,19 @@ void add_value(Filter<T>& filter, bool negated, T value) {
   if (std::ranges::find(values, value) == values.end()) values.push_back(std::move(value));
 }
 
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return text;
+}
+
 // False where the value means nothing.
 bool apply_filter(Query& query, const Item& item, bool negated) {
   switch (item.filter) {
     case FieldName::Type: {
       if (!is_type_filter(item.value)) return false;
-      std::string type = item.value;
-      std::ranges::transform(type, type.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-      });
-      add_value(query.types, negated, std::move(type));
+      add_value(query.types, negated, lower(item.value));
       return true;
     }
     case FieldName::Date: {
@@ -173,6 +176,16 @@ bool apply_filter(Query& query, const Item& item, bool negated) {
       std::string path = fold_path(item.value);
       if (path.empty()) return false;
       add_value(query.paths, negated, std::move(path));
+      return true;
+    }
+    case FieldName::Dataset:
+      if (!is_status_filter(item.value)) return false;
+      add_value(query.datasets, negated, lower(item.value));
+      return true;
+    case FieldName::InIa: {
+      std::string value = lower(item.value);
+      if (value != "true" && value != "false") return false;
+      add_value(query.in_ia, negated, std::move(value));
       return true;
     }
     default:

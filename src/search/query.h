@@ -2,6 +2,7 @@
 //
 //   words "a phrase" prefi* a OR b NOT c -c (a b) title:word author:"a phrase"
 //   type:pdf date:2020..2021-06 path:leak/mails collection:name -type:mail
+//   dataset:success in_ia:true
 //
 // Words must all be there unless OR stands between them: a b OR c means a (b OR c). OR and NOT are
 // operators in capitals only (AND too, and means nothing). What is not closed ends with the text;
@@ -65,12 +66,17 @@ struct Query {
   Filter<DateRange> dates;
   Filter<std::string> paths;        // "leak/mails": that path and all below it, folded
   Filter<std::string> collections;  // names
+  Filter<std::string> datasets;     // statuses of datasets, lower case
+  Filter<std::string> in_ia;        // "true", "false": whether those are items of archive.org
   bool cut = false;                 // it was longer than kQueryBytesMax
   std::vector<std::string> notes;   // for the user: what was understood otherwise than it looks
 
   bool empty() const {
-    return !words && types.empty() && dates.empty() && paths.empty() && collections.empty();
+    return !words && types.empty() && dates.empty() && paths.empty() && collections.empty() &&
+           !asks_for_datasets();
   }
+  // Only whoever knows the jobs can tell what these mean: it gives them with the question.
+  bool asks_for_datasets() const { return !datasets.empty() || !in_ia.empty(); }
 };
 
 Query parse_query(std::string_view text);

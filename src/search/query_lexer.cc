@@ -13,10 +13,11 @@ struct NamedField {
   FieldName field;
 };
 constexpr NamedField kFields[] = {
-    {"title", FieldName::Title},   {"filename", FieldName::Filename},
-    {"author", FieldName::Author}, {"from", FieldName::From},
-    {"type", FieldName::Type},     {"date", FieldName::Date},
-    {"path", FieldName::Path},     {"collection", FieldName::Collection},
+    {"title", FieldName::Title},     {"filename", FieldName::Filename},
+    {"author", FieldName::Author},   {"from", FieldName::From},
+    {"type", FieldName::Type},       {"date", FieldName::Date},
+    {"path", FieldName::Path},       {"collection", FieldName::Collection},
+    {"dataset", FieldName::Dataset}, {"in_ia", FieldName::InIa},
 };
 
 enum class Mark : std::uint8_t { None, Blank, Quote, Open, Close };

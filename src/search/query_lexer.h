@@ -35,7 +35,9 @@ enum class FieldName : std::uint8_t {
   Type,
   Date,
   Path,
-  Collection
+  Collection,
+  Dataset,
+  InIa
 };
 FieldName find_field(std::string_view name);
 inline bool is_filter(FieldName name) {

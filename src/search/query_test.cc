@@ -147,6 +147,21 @@ TEST(QueryTest, SeveralFiltersOfAKindMeanAnyOfThem) {
   EXPECT_FALSE(parse_query("type:pdf").empty());
 }
 
+TEST(QueryTest, DatasetsAreAskedForByHowTheyEnded) {
+  const Query query = parse_query("rainfall dataset:Success -dataset:mismatch-md5 in_ia:TRUE");
+  EXPECT_EQ(query.datasets.any, std::vector<std::string>{"success"});
+  EXPECT_EQ(query.datasets.none, std::vector<std::string>{"mismatch-md5"});
+  EXPECT_EQ(query.in_ia.any, std::vector<std::string>{"true"});
+  EXPECT_TRUE(query.asks_for_datasets());
+  EXPECT_EQ(show("rainfall dataset:success"), show("rainfall"));
+  EXPECT_FALSE(parse_query("dataset:success").empty());
+  EXPECT_EQ(parse_query("dataset:spn2-error:no-access").datasets.any,
+            std::vector<std::string>{"spn2-error:no-access"});
+  EXPECT_EQ(show("in_ia:maybe"), show("\"in_ia maybe\"")) << "no filter: it is searched as words";
+  EXPECT_FALSE(parse_query("in_ia:maybe").asks_for_datasets());
+  EXPECT_FALSE(parse_query("a (b dataset:success)").notes.empty()) << "it stands too deep";
+}
+
 TEST(QueryTest, AFilterThatStandsDeeperIsWordsAndIsNoted) {
   const Query query = parse_query("a OR type:pdf");
   EXPECT_EQ(show(*query.words), "(or a \"type pdf\")");

@@ -70,7 +70,7 @@ Result<RowFilters> RowFilters::make(const Pack::State& pack, const Question& que
   filters.filtered_ = !query.types.empty() || !query.dates.empty() || !query.paths.empty();
   filters.set_types(query.types);
   filters.set_dates(query.dates);
-  filters.hide_jobs(question.hidden_jobs);
+  filters.choose_jobs(question.hidden_jobs, question.only_jobs);
   TRY(filters.set_paths(query.paths, pack, connection));
   return filters;
 }
@@ -112,12 +112,16 @@ Result<> RowFilters::set_paths(const Filter<std::string>& paths, const Pack::Sta
   return {};
 }
 
-void RowFilters::hide_jobs(std::span<const std::int64_t> jobs) {
-  if (jobs.empty()) return;
+void RowFilters::choose_jobs(std::span<const std::int64_t> jobs,
+                             const std::vector<std::int64_t>* only) {
+  if (jobs.empty() && only == nullptr) return;
   std::vector<std::int64_t> hidden(jobs.begin(), jobs.end());
   std::ranges::sort(hidden);
+  std::vector<std::int64_t> shown = only == nullptr ? std::vector<std::int64_t>() : *only;
+  std::ranges::sort(shown);
   for (const std::int64_t job : columns_.jobs) {
-    hidden_jobs_.push_back(std::ranges::binary_search(hidden, job));
+    const bool is_shown = only == nullptr || std::ranges::binary_search(shown, job);
+    hidden_jobs_.push_back(!is_shown || std::ranges::binary_search(hidden, job));
     filtered_ = filtered_ || hidden_jobs_.back();
   }
 }

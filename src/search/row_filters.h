@@ -32,7 +32,7 @@ class RowFilters {
   void set_dates(const Filter<DateRange>& dates);
   Result<> set_paths(const Filter<std::string>& paths, const Pack::State& pack,
                      Connection& connection);
-  void hide_jobs(std::span<const std::int64_t> jobs);
+  void choose_jobs(std::span<const std::int64_t> hidden, const std::vector<std::int64_t>* only);
 
   const Columns& columns_;
   const Mask* mask_;

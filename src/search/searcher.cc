@@ -324,6 +324,13 @@ net::Task<Result<json::object>> Searcher::Core::search(json::object question) {
   for (const json::value& job : *hidden) {
     if (job.is_int64()) order.hidden_jobs.push_back(job.get_int64());
   }
+  if (question.contains("only_jobs")) {
+    CO_TRY_ASSIGN(const json::array* only, array_of(question, "only_jobs"));
+    order.only_jobs.emplace();
+    for (const json::value& job : *only) {
+      if (job.is_int64()) order.only_jobs->push_back(job.get_int64());
+    }
+  }
   CO_TRY_ASSIGN(const std::string sort, text_of(question, "sort"));
   order.sort = parse_sort(sort).value_or(Sort::Relevance);
   const auto limit = std::clamp<std::int64_t>(number_of(question, "limit"), 1, kHitsMax);

@@ -18,7 +18,7 @@ namespace quern::web {
 namespace {
 
 constexpr std::size_t kIdleHandlesMax = 256;
-constexpr int kStallLookMs = 100;  // how often stalled transfers are looked for
+constexpr int kStallLookMs = 100;  // how often stalled and stopped transfers are looked for
 constexpr int kSleepMsMax = 1000;
 
 void init_once() {
@@ -188,9 +188,15 @@ class Fetcher::Core {
     if (now < next_stall_look_us_) return;
     next_stall_look_us_ = now + kStallLookMs * 1000;
     std::vector<CURL*> stalled;
+    std::vector<CURL*> stopped;
     for (const auto& [handle, transfer] : active_) {
-      if (transfer->is_stalled(now)) stalled.push_back(handle);
+      if (transfer->is_stopped()) {
+        stopped.push_back(handle);
+      } else if (transfer->is_stalled(now)) {
+        stalled.push_back(handle);
+      }
     }
+    for (CURL* handle : stopped) end(handle, FetchProblem::Canceled, "the fetch was canceled");
     for (CURL* handle : stalled) {
       end(handle, FetchProblem::Timeout, "the server said nothing for longer than it may");
     }

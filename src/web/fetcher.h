@@ -15,6 +15,7 @@
 // callbacks.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -92,6 +93,12 @@ class BodySink {
   BodySink& operator=(const BodySink&) = default;
 };
 
+// Whoever sets it ends what carries it, soon. Null: nobody can.
+using StopMark = std::shared_ptr<std::atomic<bool>>;
+inline bool is_set(const StopMark& mark) {
+  return mark && mark->load();
+}
+
 struct FetchOrder {
   explicit FetchOrder(Url to) : url(std::move(to)) {}
   Url url;
@@ -100,6 +107,7 @@ struct FetchOrder {
   std::string body;
   std::shared_ptr<const io::FileReader> upload;  // the body, where it is a file: with its length
   std::shared_ptr<BodySink> sink;
+  StopMark stop;                                // the transfer ends, as Canceled
   std::int64_t body_bytes_max = kBodyBytesMax;  // as sent, and decoded
   std::int64_t connect_ms = 15'000;
   std::int64_t idle_ms = 30'000;  // without a byte

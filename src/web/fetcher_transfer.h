@@ -36,6 +36,8 @@ class Transfer {
   const std::optional<std::string>& refusal() const { return refusal_; }
   // Whether it has waited for a byte longer than it may.
   bool is_stalled(std::int64_t monotonic_us) const;
+  // Whether nobody wants it any more.
+  bool is_stopped() const { return is_set(order_.stop); }
   // Whether it waits for its sink, which has room again.
   bool can_go_on() const { return paused_ && order_.sink->has_room(); }
   // False where it has to be ended.

@@ -67,6 +67,7 @@ class FilesetTest : public store::StoreTest {
     parts.poke = [this](queue::PartitionId id) { engine_->poke(id); };
     ServiceOptions options;
     options.tries_max = 1;
+    options.at_once = at_once_;
     service_ = std::make_unique<Service>(std::move(parts), options);
     queue::Processors processors;
     CHECK_OK(service_->add_processors(processors, backends()));
@@ -166,6 +167,7 @@ class FilesetTest : public store::StoreTest {
   std::shared_ptr<ScriptedItems> items_;
   std::shared_ptr<const Platforms> platforms_;
   bool has_account_ = true;
+  std::int64_t at_once_ = 6;
   std::unique_ptr<store::Readers> readers_;
   std::unique_ptr<io::Pool> pool_;
   std::unique_ptr<blob::BlobStore> blobs_;

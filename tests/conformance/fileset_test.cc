@@ -271,6 +271,48 @@ TEST_P(FilesetTest, ADeletedDatasetLeavesNoRow) {
   EXPECT_EQ(count(kFiles), 0);
 }
 
+TEST_P(FilesetTest, TwoFilesOfOnePathAreNoTwoFilesOfAnItem) {
+  add_file("a.csv", "hello,world\n");
+  add_file("a.csv", "hello,world\n");
+  outside_.file("https://data.test/else", "another\n");
+  ManifestFile& twin = add_file("a.csv", "another\n");
+  twin.platform_url = "https://data.test/else";
+  outside_.file("https://data.test/files/a.csv", "hello,world\n");
+  RequestOptions options;
+  options.strategy = "archiveorg-fileset";
+  const json::object result = run(options);
+  EXPECT_EQ(text(result, "status"), "unsafe-path");
+  EXPECT_THAT(statuses(result), ElementsAre("success", "success", "unsafe-path"));
+}
+
+TEST_P(FilesetTest, FilesOfUnknownSizeShareTheLimitOfTheRequest) {
+  add_file("a.csv", std::string(60, 'a')).size.reset();
+  add_file("b.csv", std::string(60, 'b')).size.reset();
+  RequestOptions options;
+  options.bytes_max = 100;
+  stop();
+  at_once_ = 1;
+  start();
+  const json::object result = run(options);
+  EXPECT_EQ(text(result, "status"), "too-large-size");
+  EXPECT_THAT(statuses(result), ElementsAre("success", "too-large-size"));
+}
+
+TEST_P(FilesetTest, AResultThatIsTooLargeForAMessageIsARowAlone) {
+  const std::string large(kTopicMessageBytesMax + 1, 'x');
+  const auto published = writer_->run(store::LaneKey{}, [&](store::Tx& tx) -> Result<bool> {
+    TRY(publish(tx, "t", "large", large));
+    TRY(publish(tx, "t", "fits", large.substr(1)));
+    return true;
+  });
+  ASSERT_TRUE(published.ok()) << published.error().message();
+  const auto messages =
+      readers_->run([](store::Tx& tx) { return list_messages(tx, "t", 0, -1, 10); });
+  ASSERT_TRUE(messages.ok());
+  ASSERT_THAT(*messages, SizeIs(1));
+  EXPECT_EQ(messages->front().key, "t:fits");
+}
+
 TEST_P(FilesetTest, ACanceledRequestSaysSo) {
   add_file("a.csv", "hello,world\n");
   stop();

@@ -107,5 +107,51 @@ TEST_F(DatasetTest, ResultsBecomeEntities) {
   EXPECT_THAT(ran.standard_error, HasSubstr("skip-no-hit: 1"));
 }
 
+TEST_F(DatasetTest, ExplainTellsOfADatasetByItsAddressAndItsJob) {
+  DatasetSite site({10, 20});
+  run({"dataset", site.url()});
+  const Ran shown = run({"dataset", "show", "1"});
+  const Ran by_job = run({"explain", "--job", "1"});
+  EXPECT_EQ(by_job.standard_output, shown.standard_output);
+  const Ran by_url = run({"explain", site.url()});
+  EXPECT_TRUE(by_url.status.exited_with(0)) << by_url.standard_error;
+  EXPECT_THAT(by_url.standard_output, HasSubstr("it is a dataset: job 1"));
+  EXPECT_THAT(by_url.standard_output, HasSubstr("It has ended as success."));
+  const Ran nothing = run({"explain"});
+  EXPECT_FALSE(nothing.status.exited_with(0));
+  EXPECT_THAT(nothing.standard_error, HasSubstr("name a file"));
+  const Ran other = run({"explain", "--job", "99"});
+  EXPECT_FALSE(other.status.exited_with(0));
+  EXPECT_THAT(other.standard_error, HasSubstr("job 99 is no dataset"));
+}
+
+TEST_F(DatasetTest, DocumentsAreFoundByHowTheirDatasetEnded) {
+  DatasetSite site({});
+  const std::string note = "The gauge at the weir was read every morning.\n";
+  support::FaultyFile file;
+  file.content_type = "text/plain";
+  file.bytes = note;
+  site.files().put("/files/note.txt", file);
+  site.put_page("/set/2",
+                R"({"@context":"https://schema.org","@type":"Dataset","name":"A set",)"
+                R"("distribution":[{"@type":"DataDownload","name":"note.txt","contentUrl":")" +
+                    site.files().url("/files/note.txt") + R"("}]})");
+  const support::Environment here = {{"QUERN_ALLOW_PRIVATE", "*"}, {"QUERN_FREE_MIN", "0"}};
+  const Ran kept = folder_.run({"dataset", site.files().url("/set/2"), "--ingest"}, here);
+  ASSERT_TRUE(kept.status.exited_with(0)) << kept.standard_output << kept.standard_error;
+  const auto total = [&](const std::string& query) {
+    const Ran found = folder_.run({"search", query, "--json"}, here);
+    EXPECT_TRUE(found.status.exited_with(0)) << found.standard_error;
+    return json::parse(found.standard_output).at("total").to_number<int>();
+  };
+  EXPECT_EQ(total("weir"), 1);
+  EXPECT_EQ(total("weir dataset:success-file"), 1);
+  EXPECT_EQ(total("dataset:success-file in_ia:false"), 1);
+  EXPECT_EQ(total("weir dataset:mismatch-md5"), 0);
+  EXPECT_EQ(total("weir in_ia:true"), 0);
+  EXPECT_EQ(total("weir -in_ia:true"), 1);
+  EXPECT_EQ(total("weir -dataset:success-file"), 0);
+}
+
 }  // namespace
 }  // namespace quern::e2e

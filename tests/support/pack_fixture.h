@@ -44,6 +44,7 @@ class PackTest : public testing::Test {
     std::size_t limit = 10;
     const Mask* mask = nullptr;
     std::span<const std::int64_t> hidden_jobs;
+    const std::vector<std::int64_t>* only_jobs = nullptr;
     std::optional<Place> after;
     bool facets = false;
   };
@@ -58,6 +59,7 @@ class PackTest : public testing::Test {
                                .frequencies = &*frequencies,
                                .mask = how.mask,
                                .hidden_jobs = how.hidden_jobs,
+                               .only_jobs = how.only_jobs,
                                .sort = how.sort,
                                .limit = how.limit,
                                .after = how.after,

@@ -6,7 +6,7 @@ import { lazily } from './core/lazily';
 import { go, here, usePlace, type Place } from './core/router';
 import { may, signOut, useSession } from './core/session';
 import { Boundary } from './parts/boundary';
-import { Shortcuts } from './parts/shortcuts';
+import { showShortcuts, Shortcuts } from './parts/shortcuts';
 import { Icon, type IconName } from './parts/icons';
 import { Confirmer, Notices } from './parts/notice';
 import { Loading } from './parts/state';
@@ -187,6 +187,9 @@ function TopBar({ place, open, setOpen }: { place: Place; open: boolean; setOpen
       )}
       <span class="spring" />
       <Who />
+      <button type="button" class="plain keys" onClick={showShortcuts} aria-label="Keys" aria-haspopup="dialog" title="Keys (?)">
+        <Icon name="keyboard" />
+      </button>
       <ThemeButton />
     </header>
   );

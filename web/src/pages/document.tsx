@@ -144,13 +144,27 @@ const webAddress = (file: FileDetails): string | null => (isWebAddress(file.meta
 // The bytes of a web page are HTML: its text is shown here, and the page itself as a stored copy.
 const isHtml = (file: FileDetails): boolean => /^(text\/html|application\/xhtml\+xml)\b/.test(file.detected_type ?? file.content_type);
 
+// Its address leads to the stored copy, not out: whose site it is need not learn who reads it.
+function FromWeb({ url, file }: { url: string; file: FileDetails }) {
+  return (
+    <p class="from-web">
+      <Icon name="web" size={16} />{' '}
+      <a class="asked" href={capturesHref(url, file.collection, 'newest')} aria-label={`The stored copy of ${url}`}>{url}</a>
+    </p>
+  );
+}
+
 function Captures({ url, file }: { url: string; file: FileDetails }) {
   return (
     <section class="panel" aria-labelledby="on-the-web">
       <h2 id="on-the-web">On the web</h2>
-      <p class="asked">{url}</p>
+      {isHtml(file) ? (
+        <p class="quiet">This is the text of a page. The page itself is kept as it was, and shown without its scripts.</p>
+      ) : (
+        <p class="asked">{url}</p>
+      )}
       <div class="buttons">
-        <a class="button" href={capturesHref(url, file.collection, 'newest')}>
+        <a class="button main" href={capturesHref(url, file.collection, 'newest')}>
           <Icon name="web" /> As it was
         </a>
         <a class="button" href={capturesHref(url, file.collection)}>
@@ -261,7 +275,8 @@ export default function DocumentPage({ id, query }: { id: number; query: URLSear
                 </div>
               )}
             </div>
-            <div class="document-columns">
+            {isHtml(one) && webAddress(one) !== null && <FromWeb url={webAddress(one)!} file={one} />}
+            <div class={`document-columns ${isHtml(one) ? 'reading' : ''}`}>
               {isText ? (
                 <TextView file={id} words={words} />
               ) : (

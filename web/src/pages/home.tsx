@@ -87,18 +87,21 @@ function Running({ jobs }: { jobs: Job[] }) {
   );
 }
 
-function Collections({ of }: { of: Ledger[] }) {
+const cardsShown = 12;
+
+function Collections({ of, more }: { of: Ledger[]; more: boolean }) {
+  const behind = of.length - cardsShown;
   return (
     <section class="panel" aria-labelledby="collections-title">
       <header>
         <h2 id="collections-title">Collections</h2>
-        <a href="/collections">All about them</a>
+        <a href="/collections">{behind > 0 ? `All ${count(of.length)}${more ? ' and more' : ''}` : 'All about them'}</a>
       </header>
       {of.length === 0 ? (
         <p class="quiet">None yet. A collection is a pile of things that belong together; the first files make the first one.</p>
       ) : (
         <ul class="cards">
-          {of.map((one) => (
+          {of.slice(0, cardsShown).map((one) => (
             <li key={one.collection}>
               <a class="card" href={address('collections', one.collection)}>
                 <Icon name="collection" size={22} />
@@ -128,6 +131,7 @@ export function HomePage() {
   });
   const { interrupted } = useUploads();
   const ledgers = collections.data === null ? [] : 'items' in collections.data ? collections.data.items : [collections.data];
+  const more = collections.data !== null && 'items' in collections.data && collections.data.next !== undefined;
   const nothing = collections.data !== null && ledgers.length === 0;
   return (
     <div class="home">
@@ -144,7 +148,7 @@ export function HomePage() {
       )}
       {may('edit') && <DropZone collections={ledgers.map((one) => one.collection)} />}
       <div class="columns">
-        {!nothing && <Await from={collections}>{() => <Collections of={ledgers} />}</Await>}
+        {!nothing && <Await from={collections}>{() => <Collections of={ledgers} more={more} />}</Await>}
         {jobs.data && <Running jobs={jobs.data.items} />}
       </div>
     </div>

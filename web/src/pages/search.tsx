@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { api } from '../core/api';
 import { baseName, count, folderName, isWebAddress, plural, typeName } from '../core/format';
-import { useResource, useSettled, useTitle } from '../core/hooks';
+import { useNarrow, useResource, useSettled, useTitle } from '../core/hooks';
 import { address, go, usePlace, withQuery } from '../core/router';
 import { onlyCollection } from '../core/session';
 import type { FacetValue, Hit, Ledger, Page, SearchAnswer } from '../core/types';
@@ -69,6 +69,25 @@ function Facet({ title, values, filter, name, q, onChoose }: {
         </label>
       ))}
     </fieldset>
+  );
+}
+
+// On a phone they would push the hits out of sight: there they are folded.
+function Facets({ of, within, q, onChoose }: { of: SearchAnswer['facets']; within: string; q: string; onChoose: (q: string) => void }) {
+  const narrow = useNarrow();
+  return (
+    <aside class="facets" aria-label="Narrow it down">
+      <details open={!narrow}>
+        <summary>Narrow it down</summary>
+        <div class="facet-list">
+          <Facet title="Type" values={of?.type ?? []} filter={(one) => `type:${one.value}`} name={(one) => typeName(String(one.value))} q={q} onChoose={onChoose} />
+          <Facet title="Year" values={of?.year ?? []} filter={(one) => `date:${one.value}`} name={(one) => String(one.value)} q={q} onChoose={onChoose} />
+          {within === '' && (
+            <Facet title="Collection" values={of?.collection ?? []} filter={(one) => `collection:${one.value}`} name={(one) => String(one.value)} q={q} onChoose={onChoose} />
+          )}
+        </div>
+      </details>
+    </aside>
   );
 }
 
@@ -224,7 +243,11 @@ export function SearchPage() {
   const hits = answer.data ? more.hits : (shown?.hits ?? []);
 
   const collections = useResource<Page<Ledger>>(onlyCollection() === null ? api(['collections'], { limit: 100 }) : null);
-  const names = useMemo(() => (collections.data?.items ?? []).map((one) => one.collection), [collections.data]);
+  // The chosen one may be behind the first hundred.
+  const names = useMemo(() => {
+    const first = (collections.data?.items ?? []).map((one) => one.collection);
+    return collection === '' || first.includes(collection) ? first : [collection, ...first];
+  }, [collections.data, collection]);
   const list = useRef<HTMLOListElement>(null);
   useHitKeys(list);
   const base = typing ? asked : text; // what a filter is added to
@@ -286,13 +309,7 @@ export function SearchPage() {
       )}
       {shown && (hits.length > 0 || q.includes(':')) && (
         <div class="search-columns">
-          <aside class="facets" aria-label="Narrow it down">
-            <Facet title="Type" values={shown.facets?.type ?? []} filter={(one) => `type:${one.value}`} name={(one) => typeName(String(one.value))} q={base} onChoose={choose} />
-            <Facet title="Year" values={shown.facets?.year ?? []} filter={(one) => `date:${one.value}`} name={(one) => String(one.value)} q={base} onChoose={choose} />
-            {collection === '' && (
-              <Facet title="Collection" values={shown.facets?.collection ?? []} filter={(one) => `collection:${one.value}`} name={(one) => String(one.value)} q={base} onChoose={choose} />
-            )}
-          </aside>
+          <Facets of={shown.facets} within={collection} q={base} onChoose={choose} />
           <div>
             <ol class="hits" ref={list} aria-label="Documents" onClickCapture={() => (left = { more: more.more, y: window.scrollY })}>
               {hits.map((hit, index) => (

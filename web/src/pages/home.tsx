@@ -9,9 +9,10 @@ import type { Job, Ledger, Page } from '../core/types';
 import { cancelUpload, useUploads, type Remembered } from '../core/uploads';
 import { DropZone } from '../parts/drop_zone';
 import { Empty, Icon } from '../parts/icons';
+import { JobBadge, jobTitle } from '../parts/job';
 import { confirm, notifyProblem } from '../parts/notice';
 import { SearchBox } from '../parts/search_box';
-import { Await, Badge, Progress } from '../parts/state';
+import { Await, Progress } from '../parts/state';
 
 function HomeSearch() {
   const [q, setQ] = useState('');
@@ -55,6 +56,11 @@ function Interrupted({ of }: { of: Remembered[] }) {
   );
 }
 
+// Crawls and datasets have pages that tell more.
+function hrefOf({ kind, job }: Job): string {
+  return address(kind === 'crawl' ? 'crawls' : kind === 'dataset' ? 'datasets' : 'jobs', job);
+}
+
 function Running({ jobs }: { jobs: Job[] }) {
   const running = jobs.filter((job) => job.state === 'running');
   const shown = running.length > 0 ? running.slice(0, 8) : jobs.slice(0, 4);
@@ -69,10 +75,10 @@ function Running({ jobs }: { jobs: Job[] }) {
         {shown.map((job) => (
           <li key={job.job}>
             <div class="row">
-              <a href={address('jobs', job.job)}>{job.source.replace(/^browser: /, '') || `Import ${job.job}`}</a>
+              <a href={hrefOf(job)}>{jobTitle(job)}</a>
               <span class="quiet">into {job.collection}</span>
               <span class="spring" />
-              {job.state === 'running' ? <span>{percent(job.progress)}</span> : <Badge tone={job.state}>{job.state}</Badge>}
+              {job.state === 'running' ? <span>{percent(job.progress)}</span> : <JobBadge job={job} />}
             </div>
             {job.state === 'running' && <Progress value={job.progress} label={`Import ${job.job}`} />}
             <span class="quiet">

@@ -104,12 +104,12 @@ function HitLine({ hit, href }: { hit: Hit; href: string }) {
           <Icon name={isPage ? 'web' : iconOf(hit.type)} size={28} />
         )}
       </span>
-      <a href={href} class="hit-link">{hit.title || baseName(hit.filename)}</a>
+      <a href={href} class="hit-link" dir="auto">{hit.title || baseName(hit.filename)}</a>
       <div class="hit-text">
         <p class="hit-facts quiet">
           <Icon name={iconOf(hit.type)} size={15} /> {typeName(hit.type)}
           {hit.page !== null && ` · page ${hit.page}`}
-          {hit.date && ` · ${hit.date}`} · {hit.collection} · {isPage ? hit.url : folderName(hit.filename) || hit.filename}
+          {hit.date && ` · ${hit.date}`} · {hit.collection} · <span class="where">{isPage ? hit.url : folderName(hit.filename) || hit.filename}</span>
         </p>
         <Snippet html={hit.snippet} />
       </div>

@@ -141,7 +141,7 @@ export default function PdfView({ url, page, words, title }: PdfViewProps) {
   return (
     <section class="pdf" aria-label={`Pages of ${title}`}>
       <div class="pdf-tools row" role="toolbar" aria-label="View">
-        <button type="button" class="plain" aria-label="Previous page" disabled={at <= 1} onClick={() => goTo(at - 1)}>
+        <button type="button" class="plain turn" aria-label="Previous page" disabled={at <= 1} onClick={() => goTo(at - 1)}>
           <Icon name="back" />
         </button>
         <label>
@@ -152,7 +152,7 @@ export default function PdfView({ url, page, words, title }: PdfViewProps) {
           />{' '}
           of {count(pages)}
         </label>
-        <button type="button" class="plain" aria-label="Next page" disabled={at >= pages} onClick={() => goTo(at + 1)}>
+        <button type="button" class="plain turn" aria-label="Next page" disabled={at >= pages} onClick={() => goTo(at + 1)}>
           <Icon name="chevron" />
         </button>
         <button type="button" class="plain" aria-label="Smaller" onClick={() => zoom(1 / scaleStep)}>

@@ -64,8 +64,8 @@ function Neighbours({ asked, n }: { asked: Asked; n: number }) {
       </a>
       <span class="spring" />
       {total !== null && n >= 0 && <span class="quiet">{count(n + 1)} of {count(total)}</span>}
-      {before && <a class="button" href={before} rel="prev" title="Previous document ([)">Previous<span class="wide-word">&nbsp;document</span></a>}
-      {after && <a class="button" href={after} rel="next" title="Next document (])">Next<span class="wide-word">&nbsp;document</span></a>}
+      {before && <a class="button" href={before} rel="prev" title="Previous document ([)">Previous{' '}<span class="wide-word">document</span></a>}
+      {after && <a class="button" href={after} rel="next" title="Next document (])">Next{' '}<span class="wide-word">document</span></a>}
     </nav>
   );
 }

@@ -145,7 +145,7 @@ export default function PdfView({ url, page, words, title }: PdfViewProps) {
           <Icon name="back" />
         </button>
         <label>
-          Page{' '}
+          <span class="wide-word">Page</span>{' '}
           <input
             class="page-number" inputMode="numeric" value={String(at)} aria-label={`Page of ${pages}`}
             onChange={(event) => goTo(Number(event.currentTarget.value))}

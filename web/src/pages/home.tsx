@@ -82,7 +82,7 @@ function Running({ jobs }: { jobs: Job[] }) {
             </div>
             {job.state === 'running' && <Progress value={job.progress} label={`Import ${job.job}`} />}
             <span class="quiet">
-              {plural(job.documents, 'document')}
+              {job.kind === 'dataset' && job.roots === 0 ? 'kept as files, not read' : plural(job.documents, 'document')}
               {job.errors > 0 && ` · ${plural(job.errors, 'error')}`}
               {job.seconds !== undefined && ` · ${duration(job.seconds)}`}
             </span>
@@ -150,6 +150,11 @@ export function HomePage() {
             Give it what you have collected. It opens archives and mailboxes, turns everything into pages that you can read and
             search, and accounts for every single file.
           </p>
+          {may('edit') && (
+            <p>
+              Drop files below, or bring in <a href="/crawls">a web site</a>, <a href="/datasets">a dataset</a> or <a href="/episodes">a podcast</a>.
+            </p>
+          )}
         </Empty>
       )}
       {may('edit') && <DropZone collections={ledgers.map((one) => one.collection)} />}

@@ -97,7 +97,7 @@ function HitLine({ hit, href }: { hit: Hit; href: string }) {
   const [picture, setPicture] = useState(!isPage || hit.type !== 'text/html');
   return (
     <li class="hit">
-      <span class="thumb" aria-hidden="true">
+      <span class={`thumb ${hit.type?.startsWith('image/') ? '' : 'of-page'}`} aria-hidden="true">
         {picture ? (
           <img src={api(['files', hit.document, 'thumbnail'])} alt="" loading="lazy" onError={() => setPicture(false)} />
         ) : (

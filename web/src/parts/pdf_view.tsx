@@ -16,6 +16,7 @@ GlobalWorkerOptions.workerSrc = workerUrl;
 const scaleStep = 1.2;
 const imagePixelsMax = 50_000_000; // of one picture in it
 const canvasPixelsMax = 16_777_216;
+const fromTop = 0.6; // of the height of the view
 const findPending = 3; // of pdf.js' FindState, which its viewer does not export
 
 interface Viewer {
@@ -30,11 +31,25 @@ export interface PdfViewProps {
   title: string;
 }
 
+// pdf.js brings a hit to the top edge. Where the hit can be seen from the beginning of its page, people read from there.
+class Finder extends PDFFindController {
+  override scrollMatchIntoView(where: Parameters<PDFFindController['scrollMatchIntoView']>[0]): void {
+    const element = where.element as HTMLElement | undefined;
+    const box = element?.closest<HTMLElement>('.pdf-container');
+    const before = box?.scrollTop;
+    super.scrollMatchIntoView(where);
+    const page = element?.closest<HTMLElement>('.page');
+    if (!element || !box || !page || box.scrollTop === before) return;
+    const down = element.getBoundingClientRect().bottom - page.getBoundingClientRect().top;
+    if (down < box.clientHeight * fromTop) box.scrollTop = page.offsetTop;
+  }
+}
+
 function makeViewer(container: HTMLDivElement): { viewer: Viewer; links: PDFLinkService } {
   const bus = new EventBus();
   const links = new PDFLinkService({ eventBus: bus });
   links.externalLinkEnabled = false;
-  const finder = new PDFFindController({ eventBus: bus, linkService: links });
+  const finder = new Finder({ eventBus: bus, linkService: links });
   const view = new PDFViewer({
     container,
     eventBus: bus,

@@ -38,5 +38,5 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 1600,
   },
-  server: { proxy: { '/api': toServer, '/captures/': toServer, '/healthz': toServer } },
+  server: { proxy: { '/api': toServer, '/captures/': toServer, '/research/media/': toServer, '/healthz': toServer } },
 });

@@ -2,11 +2,12 @@
 import { Suspense } from 'preact/compat';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useConnected } from './core/events';
+import { useNarrow } from './core/hooks';
 import { lazily } from './core/lazily';
 import { go, here, usePlace, type Place } from './core/router';
 import { may, signOut, useSession } from './core/session';
 import { Boundary } from './parts/boundary';
-import { Shortcuts } from './parts/shortcuts';
+import { showShortcuts, Shortcuts } from './parts/shortcuts';
 import { Icon, type IconName } from './parts/icons';
 import { Confirmer, Notices } from './parts/notice';
 import { Loading } from './parts/state';
@@ -170,6 +171,7 @@ function TopBar({ place, open, setOpen }: { place: Place; open: boolean; setOpen
     const q = String(new FormData(event.currentTarget as HTMLFormElement).get('q') ?? '');
     go(q === '' ? '/search' : `/search?q=${encodeURIComponent(q)}`);
   };
+  const narrow = useNarrow();
   const hasBox = place.path.length === 0 || place.path[0] === 'search';
   return (
     <header class="top">
@@ -182,11 +184,14 @@ function TopBar({ place, open, setOpen }: { place: Place; open: boolean; setOpen
       {!hasBox && (
         <form class="quick" role="search" onSubmit={onSubmit}>
           <Icon name="search" />
-          <input name="q" type="search" aria-label="Search everything" placeholder="Search everything" autocomplete="off" />
+          <input name="q" type="search" aria-label="Search everything" placeholder={narrow ? 'Search' : 'Search everything'} autocomplete="off" />
         </form>
       )}
       <span class="spring" />
       <Who />
+      <button type="button" class="plain keys" onClick={showShortcuts} aria-label="Keys" aria-haspopup="dialog" title="Keys (?)">
+        <Icon name="keyboard" />
+      </button>
       <ThemeButton />
     </header>
   );

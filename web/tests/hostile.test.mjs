@@ -60,12 +60,17 @@ const files = [
   [`unknown <script>${shout}</script>.bin`, Buffer.from(Array.from({ length: 4096 }, (_, n) => (n * 197 + (n >> 3)) & 255))],
 ];
 
+// Addresses that metadata claims to have come from.
+const addresses = [`javascript:${shout}//`, `JaVaScRiPt:${shout}`, `data:text/html,<script>${shout}</script>`, ` http://evil.example/`, `http://evil.example/"><script>${shout}</script>`];
+
 let server;
 let lines;
 before(async () => {
   server = await startServer();
   for (const [name, content] of files) {
-    const metadata = JSON.stringify({ title: `<img src=x onerror=${shout}>`, [`<b onclick=${shout}>`]: `<script>${shout}</script>` });
+    const metadata = JSON.stringify({
+      title: `<img src=x onerror=${shout}>`, [`<b onclick=${shout}>`]: `<script>${shout}</script>`, url: addresses[files.findIndex(([one]) => one === name) % addresses.length],
+    });
     const query = new URLSearchParams({ filename: name, metadata });
     const answer = await fetch(`${server.url}/api/v1/collections/hostile/files?${query}`, { method: 'POST', body: content });
     assert.equal(answer.status, 201, `${name}: ${await answer.text()}`);
@@ -93,9 +98,20 @@ async function openWatched(path) {
     assert.equal(await watched.evaluate(() => window.__owned), undefined, `owned at ${watched.url()}`);
     assert.deepEqual(dialogs, []);
     assert.equal(new URL(watched.url()).origin, server.url, 'it was led away');
+    assert.deepEqual(await watched.evaluate(strangeLinks), [], `at ${watched.url()}`);
     watched.assertClean();
   };
   return watched;
+}
+
+// In the page: whatever leads or loads from elsewhere than this server.
+function strangeLinks() {
+  const all = [...document.querySelectorAll('[href], [src], [action], [formaction], [data]')];
+  const given = all.flatMap((one) => ['href', 'src', 'action', 'formaction', 'data'].map((name) => one.getAttribute(name)).filter(Boolean));
+  return given.filter((link) => {
+    const { protocol, origin } = new URL(link, location.href);
+    return !(protocol === 'blob:' || (protocol === 'data:' && link.startsWith('data:image/')) || origin === location.origin);
+  });
 }
 
 // Everything that it asked for is there, and what that might set off has had its turn.
@@ -179,4 +195,42 @@ test('texts opened by their address are plain and sandboxed', async () => {
   assert.equal(answer.headers()['x-content-type-options'], 'nosniff');
   assert.equal(await watched.evaluate(() => window.__owned), undefined);
   await watched.context().close();
+});
+
+test('signs that turn the letters around are seen, and turn none', async () => {
+  const line = lines.find((one) => one.filename.includes('\u202e') && one.parent === null);
+  const watched = await openWatched(`/files/${line.file}`);
+  await watched.getByRole('heading', { level: 1, name: 'a\ufffdgnp.txt' }).waitFor();
+  for (const path of ['/collections/hostile', `/jobs/${(await server.get(`/files/${line.file}`)).job}/files`, '/search?q=filename:gnp']) {
+    await watched.goto(path);
+    await settled(watched);
+    const turning = await watched.locator('main :is(a, h1, h2, .name, .under)').evaluateAll((all) => all.filter((one) => one.textContent.includes('\u202e')).map((one) => one.textContent));
+    assert.deepEqual(turning, [], path);
+  }
+  await watched.done();
+});
+
+test('a PDF and pictures by their addresses are what they say, and sandboxed', async () => {
+  for (const line of lines.filter((one) => one.class === 'document')) {
+    const blob = await fetch(`${server.url}/api/v1/files/${line.file}/blob`);
+    if (!blob.ok) continue; // some have only text
+    assert.match(blob.headers.get('content-type'), /^application\/(pdf|octet-stream)$/, line.filename);
+    const thumbnail = await fetch(`${server.url}/api/v1/files/${line.file}/thumbnail`);
+    if (thumbnail.ok) assert.match(thumbnail.headers.get('content-type'), /^image\/(png|jpeg|webp)$/, line.filename);
+    for (const answer of [blob, thumbnail]) {
+      assert.equal(answer.headers.get('x-content-type-options'), 'nosniff', line.filename);
+      assert.match(answer.headers.get('content-security-policy'), /sandbox/, line.filename);
+      await answer.arrayBuffer();
+    }
+  }
+});
+
+test('a name in the address cannot leave its header', async () => {
+  for (const line of lines.filter((one) => one.parent === null)) {
+    const answer = await fetch(`${server.url}/api/v1/files/${line.file}/blob?download=1`);
+    await answer.arrayBuffer();
+    const said = answer.headers.get('content-disposition') ?? '';
+    assert.match(said, /^attachment/, line.filename);
+    assert.doesNotMatch(said, /[\r\n\u202e<>]/, line.filename);
+  }
 });

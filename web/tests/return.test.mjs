@@ -72,6 +72,53 @@ step('a word between others without blanks is marked', async () => {
   page.assertClean();
 });
 
+step('hits in a text are walked by buttons, round and round', async () => {
+  const walked = async (told, current) => {
+    await eventually(async () => assert.equal(await page.locator('[data-test=marks]').textContent(), told));
+    const classes = await page.getByRole('region', { name: 'Text' }).locator('mark').evaluateAll((all) => all.map((one) => one.className));
+    assert.deepEqual(classes.map((name) => name === 'current'), current);
+  };
+  await walked('1 of 2', [true, false]);
+  await page.getByRole('button', { name: 'Next hit' }).click();
+  await walked('2 of 2', [false, true]);
+  await page.keyboard.press('n');
+  await walked('1 of 2', [true, false]);
+  await page.getByRole('button', { name: 'Previous hit' }).click();
+  await walked('2 of 2', [false, true]);
+  page.assertClean();
+});
+
+step('a text that cannot be had is told, with what to do', async () => {
+  page.allow(/status of 500/);
+  await page.route('**/api/v1/files/*/text', (route) => route.fulfill({ status: 500, contentType: 'application/problem+json', body: '{"detail":"the text is out of order"}' }));
+  await page.reload();
+  const alert = page.getByRole('alert');
+  await alert.getByText('the text is out of order').waitFor();
+  await page.unroute('**/api/v1/files/*/text');
+  await alert.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('region', { name: 'Text' }).locator('mark').first().waitFor();
+});
+
+step('one of many collections is found by the beginning of its name', async () => {
+  for (let n = 0; n < 70; n++) await server.post('/jobs', { collection: `shelf-${String(n).padStart(2, '0')}`, key: `shelf ${n}`, source: 'a test' });
+  await page.goto('/collections');
+  const cards = page.locator('.collection-card');
+  await eventually(async () => assert.equal(await cards.count(), 60));
+  await page.getByRole('button', { name: 'Show more collections' }).click();
+  await eventually(async () => assert.equal(await cards.count(), 71));
+  await page.getByRole('searchbox', { name: 'Collections whose name begins with' }).pressSequentially('shelf-6');
+  await eventually(async () => assert.deepEqual((await cards.getByRole('heading').allTextContents()).map((name) => name.slice(-2)), ['60', '61', '62', '63', '64', '65', '66', '67', '68', '69']));
+  await page.waitForURL(/begins=shelf-6$/);
+  await page.reload();
+  await eventually(async () => assert.equal(await cards.count(), 10));
+  await page.getByRole('searchbox', { name: 'Collections whose name begins with' }).fill('nowhere');
+  await page.getByText('No collection has a name that begins with “nowhere”').waitFor();
+  await page.goto('/');
+  await page.getByRole('link', { name: 'All 71' }).waitFor();
+  assert.equal(await page.locator('.card').count(), 12);
+  page.assertClean();
+});
+
 step('a page that is opened while the server is away comes when it is back', async () => {
   await page.goto('/');
   await page.getByRole('heading', { name: 'Collections' }).waitFor();

@@ -48,12 +48,12 @@ export async function ask(path: string, init: RequestInit = {}): Promise<Respons
 // A name may hold signs that turn the letters behind them around, so that `gnp.exe` looks like `exe.png`. They are made
 // visible, in names only: nothing is addressed by those.
 const turning = /[\u202a-\u202e\u2066-\u2069]/g;
-const names = new Set(['filename', 'title', 'source']);
+const names = new Set(['filename', 'title', 'source', 'subject', 'author', 'creator', 'from', 'to']);
 
 export function parse<T>(text: string): T {
   if (text.search(turning) < 0) return JSON.parse(text) as T;
   return JSON.parse(text, (key, value: unknown) =>
-    typeof value === 'string' && names.has(key) ? value.replace(turning, '\ufffd') : value) as T;
+    typeof value === 'string' && names.has(key.toLowerCase()) ? value.replace(turning, '\ufffd') : value) as T;
 }
 
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {

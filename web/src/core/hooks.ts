@@ -1,5 +1,5 @@
 // What pages are made of: something that is asked of the server and kept fresh.
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { get, noAnswer, Problem } from './api';
 import { onEvents, type ServerEvent } from './events';
 
@@ -121,6 +121,18 @@ export function useTitle(title: string): void {
   useEffect(() => {
     document.title = title === '' ? 'Quern' : `${title} · Quern`;
   }, [title]);
+}
+
+// Whether the window is as narrow as a phone or a tablet; the style sheets have the same measure.
+export function useNarrow(): boolean {
+  const query = useMemo(() => window.matchMedia('(max-width: 52rem)'), []);
+  const [narrow, setNarrow] = useState(query.matches);
+  useEffect(() => {
+    const onChange = () => setNarrow(query.matches);
+    query.addEventListener('change', onChange);
+    return () => query.removeEventListener('change', onChange);
+  }, []);
+  return narrow;
 }
 
 // The value as it was `ms` ago, once it stands still.

@@ -102,8 +102,9 @@ export default function CapturesPage() {
   return (
     <>
       <div class="heading">
-        <h1>Captures{url !== '' && <> of <span class="asked">{url}</span></>}</h1>
+        <h1>Captures</h1>
       </div>
+      {url !== '' && at === '' && <p class="asked">{url}</p>}
       {path === null ? <None url="" /> : (
         <Await from={list}>
           {({ items }) => {

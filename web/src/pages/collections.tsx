@@ -1,12 +1,14 @@
 // All collections: what each holds, and whether everything is accounted for.
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { api } from '../core/api';
 import { bytes, count, plural } from '../core/format';
-import { useResource, useTitle } from '../core/hooks';
-import { address } from '../core/router';
+import { useResource, useSettled, useTitle } from '../core/hooks';
+import { address, go, withQuery } from '../core/router';
 import { may, onlyCollection } from '../core/session';
-import type { Ledger, Page } from '../core/types';
-import { Empty } from '../parts/icons';
+import type { Ledger } from '../core/types';
+import { Empty, Icon } from '../parts/icons';
 import { useLeaving } from '../parts/leaving';
+import { useLonger } from '../parts/longer';
 import { Await, Badge } from '../parts/state';
 import '../style/collections.css';
 import '../style/tones.css';
@@ -78,10 +80,55 @@ function Cards({ ledgers }: { ledgers: Ledger[] }) {
 }
 
 const fresh = { on: ['job.progress', 'job.finished'] };
+const cardsStep = { step: 60, atOnce: 100 };
+const findFrom = 12; // so many are found by looking
+const findMs = 200;
+
+// The name behind which those that begin so are: they come in order.
+function justBefore(beginning: string): string {
+  const last = beginning.codePointAt(beginning.length - 1);
+  if (last === undefined || last < 2) return '';
+  return `${beginning.slice(0, -1)}${String.fromCodePoint(last - 1)}\uffff`;
+}
+
+function Find({ value, onInput }: { value: string; onInput: (value: string) => void }) {
+  return (
+    <label class="find-collection">
+      <span class="hidden">Collections whose name begins with</span>
+      <Icon name="search" />
+      <input
+        type="search" value={value} placeholder="Name begins with…" autocomplete="off" spellcheck={false} maxLength={64}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+    </label>
+  );
+}
 
 function AllCollections() {
-  const all = useResource<Page<Ledger>>(api(['collections']), fresh);
-  return <Await from={all}>{({ items }) => <Cards ledgers={items} />}</Await>;
+  const [text, setText] = useState(() => new URLSearchParams(window.location.search).get('begins') ?? '');
+  const begins = useSettled(text.trim(), findMs);
+  useEffect(() => go(withQuery({ begins: begins || null }), 'replace'), [begins]);
+  const all = useLonger<Ledger>(['collections'], { after: justBefore(begins) || null }, cardsStep, fresh);
+  const fits = (one: Ledger) => one.collection.startsWith(begins);
+  const many = useRef(text !== '');
+  if (all.data && (all.data.more || all.data.items.length > findFrom)) many.current = true;
+  return (
+    <>
+      {many.current && <Find value={text} onInput={setText} />}
+      <Await from={all}>
+        {({ items, more }) => (
+          <>
+            {begins !== '' && !items.some(fits) ? (
+              <p class="quiet" role="status">No collection has a name that begins with “{begins}”. Capital letters count.</p>
+            ) : (
+              <Cards ledgers={items.filter(fits)} />
+            )}
+            {more && items.every(fits) && <button type="button" class="more" onClick={all.longer}>Show more collections</button>}
+          </>
+        )}
+      </Await>
+    </>
+  );
 }
 
 // A token for one collection may not ask for the list.

@@ -21,6 +21,7 @@ import '../style/document.css';
 const PdfView = lazily(() => import('../parts/pdf_view'));
 const siblingsAround = 4;
 const hitsMax = 200;
+const longTitle = 80; // characters: in smaller letters
 
 // Words for marks where the server cannot tell: those of the query that are no filters.
 function wordsOf(q: string): string[] {
@@ -63,8 +64,8 @@ function Neighbours({ asked, n }: { asked: Asked; n: number }) {
       </a>
       <span class="spring" />
       {total !== null && n >= 0 && <span class="quiet">{count(n + 1)} of {count(total)}</span>}
-      {before && <a class="button" href={before} rel="prev">Previous document</a>}
-      {after && <a class="button" href={after} rel="next">Next document</a>}
+      {before && <a class="button" href={before} rel="prev" title="Previous document ([)">Previous{' '}<span class="wide-word">document</span></a>}
+      {after && <a class="button" href={after} rel="next" title="Next document (])">Next{' '}<span class="wide-word">document</span></a>}
     </nav>
   );
 }
@@ -77,9 +78,10 @@ function Crumbs({ file }: { file: FileDetails }) {
     </li>
   );
   const parents = file.parents.filter((one) => one.filename !== file.filename);
+  const url = webAddress(file);
   return (
     <nav aria-label="Where it came from">
-      <ol class="crumbs">
+      <ol class="crumbs path">
         <li>
           <Icon name="collection" size={16} />
           <a href={address('collections', file.collection)}>{file.collection}</a>
@@ -87,7 +89,12 @@ function Crumbs({ file }: { file: FileDetails }) {
         {parents.map(link)}
         <li>
           <Icon name="chevron" size={14} />
-          <span aria-current="page">{isHtml(file) ? (webAddress(file) ?? baseName(file.filename)) : baseName(file.filename)}</span>
+          {/* An address leads to the stored copy, not out: whose site it is need not learn who reads it. */}
+          {isHtml(file) && url !== null ? (
+            <a href={capturesHref(url, file.collection, 'newest')} title={url}>{url}</a>
+          ) : (
+            <span aria-current="page" title={baseName(file.filename)}>{baseName(file.filename)}</span>
+          )}
         </li>
       </ol>
     </nav>
@@ -103,6 +110,9 @@ function originalLine(file: FileDetails): Ancestor | null {
   }
   return original;
 }
+
+// What has pages or a text to read; a file that was converted leads to what it became.
+const isRead = (file: FileLine): boolean => file.class === 'document' || (file.class === 'converted' && file.n_children > 0);
 
 function Siblings({ file }: { file: FileDetails }) {
   const original = originalLine(file);
@@ -120,8 +130,8 @@ function Siblings({ file }: { file: FileDetails }) {
       <ul class="siblings">
         {others.map((one) => (
           <li key={one.file}>
-            <a href={one.class === 'document' ? address('documents', one.file) : address('files', one.file)} aria-current={one.file === mine ? 'true' : undefined}>
-              <Icon name={iconOf(one.detected_type ?? one.content_type, one.class)} size={16} /> {baseName(one.filename)}
+            <a href={address(isRead(one) ? 'documents' : 'files', one.file)} aria-current={one.file === mine ? 'true' : undefined}>
+              <Icon name={iconOf(one.detected_type ?? one.content_type, one.class)} size={16} /> <span dir="auto">{baseName(one.filename)}</span>
             </a>
           </li>
         ))}
@@ -130,12 +140,16 @@ function Siblings({ file }: { file: FileDetails }) {
   );
 }
 
+const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
+
+function metadataValue(value: unknown): string {
+  if (typeof value !== 'string') return JSON.stringify(value);
+  return (isTime.test(value) && when(value)) || value;
+}
+
 function metadataFacts(metadata: Record<string, unknown> | null): [string, string][] {
   const told = Object.entries(metadata ?? {}).filter(([name, value]) => value !== null && value !== '' && !(name === 'url' && isWebAddress(value)));
-  return told.slice(0, 100).map(([name, value]) => [
-    name,
-    typeof value === 'string' ? value : JSON.stringify(value),
-  ]);
+  return told.slice(0, 100).map(([name, value]) => [name.replaceAll('_', ' '), metadataValue(value)]);
 }
 
 // Where a page or a file of the web was found.
@@ -148,9 +162,13 @@ function Captures({ url, file }: { url: string; file: FileDetails }) {
   return (
     <section class="panel" aria-labelledby="on-the-web">
       <h2 id="on-the-web">On the web</h2>
-      <p class="asked">{url}</p>
+      {isHtml(file) ? (
+        <p class="quiet">This is the text of a page. The page itself is kept as it was, and shown without its scripts.</p>
+      ) : (
+        <p class="asked">{url}</p>
+      )}
       <div class="buttons">
-        <a class="button" href={capturesHref(url, file.collection, 'newest')}>
+        <a class="button main" href={capturesHref(url, file.collection, 'newest')}>
           <Icon name="web" /> As it was
         </a>
         <a class="button" href={capturesHref(url, file.collection)}>
@@ -190,7 +208,7 @@ function Side({ file }: { file: FileDetails }) {
             ['Read', when(file.ingested ?? file.processed)],
           ]}
         />
-        <p><a href={address('files', original?.file ?? file.file)}>How it was made</a></p>
+        <p class="made"><a href={address('files', original?.file ?? file.file)}>How it was made</a></p>
       </section>
       {url !== null && <Captures url={url} file={file} />}
       {facts.length > 0 && (
@@ -210,6 +228,16 @@ function titleOf(file: FileDetails | null): string {
     if (typeof value === 'string' && value.trim() !== '') return value;
   }
   return baseName(file?.filename ?? '');
+}
+
+// The address of a file that was converted leads to what was made of it.
+function useReadable(file: FileDetails | null): void {
+  const isConverted = file !== null && file.class === 'converted' && file.n_children > 0;
+  const children = useResource<Page<FileLine>>(isConverted ? api(['files', file.file, 'children'], { limit: 1 }) : null);
+  const made = children.data?.items[0];
+  useEffect(() => {
+    if (made) go(`${address(isRead(made) ? 'documents' : 'files', made.file)}${window.location.search}`, 'replace');
+  }, [made?.file]);
 }
 
 function useUpKey(file: FileDetails | null): void {
@@ -236,6 +264,7 @@ export default function DocumentPage({ id, query }: { id: number; query: URLSear
   const title = titleOf(file);
   useTitle(title);
   useUpKey(file);
+  useReadable(file);
   const { words, total } = useWords(id, q);
   const [asText, setAsText] = useState(query.get('view') === 'text');
   const hasPages = file !== null && file.has_blob && !isHtml(file);
@@ -252,7 +281,7 @@ export default function DocumentPage({ id, query }: { id: number; query: URLSear
           <>
             <Crumbs file={one} />
             <div class="heading">
-              <h1>{title}</h1>
+              <h1 class={title.length > longTitle ? 'long' : ''} dir="auto">{title}</h1>
               {total !== null && <span class="quiet">{count(total)} {total === 1 ? 'hit' : 'hits'} in it</span>}
               {!isHtml(one) && (
                 <div class="tabs" role="group" aria-label="Show as">
@@ -261,7 +290,7 @@ export default function DocumentPage({ id, query }: { id: number; query: URLSear
                 </div>
               )}
             </div>
-            <div class="document-columns">
+            <div class={`document-columns ${isHtml(one) ? 'reading' : ''}`}>
               {isText ? (
                 <TextView file={id} words={words} />
               ) : (

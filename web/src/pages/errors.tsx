@@ -287,6 +287,7 @@ function Chooser({ ledgers, chosen }: { ledgers: Ledger[]; chosen: string }) {
     <label class="row">
       Collection
       <select value={chosen} onChange={onChange}>
+        {!ledgers.some((ledger) => ledger.collection === chosen) && <option value={chosen}>{chosen}</option>}
         {ledgers.map((ledger) => (
           <option key={ledger.collection} value={ledger.collection}>
             {ledger.collection}
@@ -309,7 +310,7 @@ function WithChoice({ wanted, job }: { wanted: string | null; job: string | null
         return (
           <>
             <div class="error-scope">
-              {known.length > 0 && <Chooser ledgers={known} chosen={chosen} />}
+              {(known.length > 0 || wanted !== null) && <Chooser ledgers={known} chosen={chosen} />}
               <OnlyJob job={job} />
             </div>
             <Groups key={`${chosen}/${job}`} scope={{ collection: chosen, job }} />

@@ -22,6 +22,7 @@ import '../style/tree.css';
 const valuesShown = 60;
 const valueChars = 500;
 const refreshMs = 1500;
+const hopeless = ['unhandled', 'corrupt', 'encrypted', 'unsupported']; // another try alone will hardly help
 
 function useUpKey(href: string | null): void {
   // At once: somebody who goes up twice is fast.
@@ -147,7 +148,7 @@ function Failure({ file }: { file: FileDetails }) {
       {!has && !file.superseded && <p>It has no bytes of its own: try again what it is in.</p>}
       {may('edit') && has && !file.superseded && (
         <p>
-          <button type="button" class="main" onClick={() => retry(file)}>
+          <button type="button" class={hopeless.includes(kind) ? '' : 'main'} onClick={() => retry(file)}>
             <Icon name="retry" /> Try again
           </button>
         </p>

@@ -9,9 +9,10 @@ import type { Job, Ledger, Page } from '../core/types';
 import { cancelUpload, useUploads, type Remembered } from '../core/uploads';
 import { DropZone } from '../parts/drop_zone';
 import { Empty, Icon } from '../parts/icons';
+import { JobBadge, jobTitle } from '../parts/job';
 import { confirm, notifyProblem } from '../parts/notice';
 import { SearchBox } from '../parts/search_box';
-import { Await, Badge, Progress } from '../parts/state';
+import { Await, Progress } from '../parts/state';
 
 function HomeSearch() {
   const [q, setQ] = useState('');
@@ -55,6 +56,11 @@ function Interrupted({ of }: { of: Remembered[] }) {
   );
 }
 
+// Crawls and datasets have pages that tell more.
+function hrefOf({ kind, job }: Job): string {
+  return address(kind === 'crawl' ? 'crawls' : kind === 'dataset' ? 'datasets' : 'jobs', job);
+}
+
 function Running({ jobs }: { jobs: Job[] }) {
   const running = jobs.filter((job) => job.state === 'running');
   const shown = running.length > 0 ? running.slice(0, 8) : jobs.slice(0, 4);
@@ -69,14 +75,14 @@ function Running({ jobs }: { jobs: Job[] }) {
         {shown.map((job) => (
           <li key={job.job}>
             <div class="row">
-              <a href={address('jobs', job.job)}>{job.source.replace(/^browser: /, '') || `Import ${job.job}`}</a>
+              <a href={hrefOf(job)}>{jobTitle(job)}</a>
               <span class="quiet">into {job.collection}</span>
               <span class="spring" />
-              {job.state === 'running' ? <span>{percent(job.progress)}</span> : <Badge tone={job.state}>{job.state}</Badge>}
+              {job.state === 'running' ? <span>{percent(job.progress)}</span> : <JobBadge job={job} />}
             </div>
             {job.state === 'running' && <Progress value={job.progress} label={`Import ${job.job}`} />}
             <span class="quiet">
-              {plural(job.documents, 'document')}
+              {job.kind === 'dataset' && job.roots === 0 ? 'kept as files, not read' : plural(job.documents, 'document')}
               {job.errors > 0 && ` · ${plural(job.errors, 'error')}`}
               {job.seconds !== undefined && ` · ${duration(job.seconds)}`}
             </span>
@@ -87,18 +93,21 @@ function Running({ jobs }: { jobs: Job[] }) {
   );
 }
 
-function Collections({ of }: { of: Ledger[] }) {
+const cardsShown = 12;
+
+function Collections({ of, more }: { of: Ledger[]; more: boolean }) {
+  const behind = of.length - cardsShown;
   return (
     <section class="panel" aria-labelledby="collections-title">
       <header>
         <h2 id="collections-title">Collections</h2>
-        <a href="/collections">All about them</a>
+        <a href="/collections">{behind > 0 ? `All ${count(of.length)}${more ? ' and more' : ''}` : 'All about them'}</a>
       </header>
       {of.length === 0 ? (
         <p class="quiet">None yet. A collection is a pile of things that belong together; the first files make the first one.</p>
       ) : (
         <ul class="cards">
-          {of.map((one) => (
+          {of.slice(0, cardsShown).map((one) => (
             <li key={one.collection}>
               <a class="card" href={address('collections', one.collection)}>
                 <Icon name="collection" size={22} />
@@ -128,6 +137,7 @@ export function HomePage() {
   });
   const { interrupted } = useUploads();
   const ledgers = collections.data === null ? [] : 'items' in collections.data ? collections.data.items : [collections.data];
+  const more = collections.data !== null && 'items' in collections.data && collections.data.next !== undefined;
   const nothing = collections.data !== null && ledgers.length === 0;
   return (
     <div class="home">
@@ -140,11 +150,16 @@ export function HomePage() {
             Give it what you have collected. It opens archives and mailboxes, turns everything into pages that you can read and
             search, and accounts for every single file.
           </p>
+          {may('edit') && (
+            <p>
+              Drop files below, or bring in <a href="/crawls">a web site</a>, <a href="/datasets">a dataset</a> or <a href="/episodes">a podcast</a>.
+            </p>
+          )}
         </Empty>
       )}
       {may('edit') && <DropZone collections={ledgers.map((one) => one.collection)} />}
       <div class="columns">
-        {!nothing && <Await from={collections}>{() => <Collections of={ledgers} />}</Await>}
+        {!nothing && <Await from={collections}>{() => <Collections of={ledgers} more={more} />}</Await>}
         {jobs.data && <Running jobs={jobs.data.items} />}
       </div>
     </div>

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { api } from '../core/api';
 import { baseName, count, folderName, isWebAddress, plural, typeName } from '../core/format';
-import { useResource, useSettled, useTitle } from '../core/hooks';
+import { useNarrow, useResource, useSettled, useTitle } from '../core/hooks';
 import { address, go, usePlace, withQuery } from '../core/router';
 import { onlyCollection } from '../core/session';
 import type { FacetValue, Hit, Ledger, Page, SearchAnswer } from '../core/types';
@@ -72,25 +72,44 @@ function Facet({ title, values, filter, name, q, onChoose }: {
   );
 }
 
+// On a phone they would push the hits out of sight: there they are folded.
+function Facets({ of, within, q, onChoose }: { of: SearchAnswer['facets']; within: string; q: string; onChoose: (q: string) => void }) {
+  const narrow = useNarrow();
+  return (
+    <aside class="facets" aria-label="Narrow it down">
+      <details open={!narrow}>
+        <summary>Narrow it down</summary>
+        <div class="facet-list">
+          <Facet title="Type" values={of?.type ?? []} filter={(one) => `type:${one.value}`} name={(one) => typeName(String(one.value))} q={q} onChoose={onChoose} />
+          <Facet title="Year" values={of?.year ?? []} filter={(one) => `date:${one.value}`} name={(one) => String(one.value)} q={q} onChoose={onChoose} />
+          {within === '' && (
+            <Facet title="Collection" values={of?.collection ?? []} filter={(one) => `collection:${one.value}`} name={(one) => String(one.value)} q={q} onChoose={onChoose} />
+          )}
+        </div>
+      </details>
+    </aside>
+  );
+}
+
 function HitLine({ hit, href }: { hit: Hit; href: string }) {
   const isPage = isWebAddress(hit.url);
   // A web page has no picture of itself.
   const [picture, setPicture] = useState(!isPage || hit.type !== 'text/html');
   return (
     <li class="hit">
-      <span class="thumb" aria-hidden="true">
+      <span class={`thumb ${hit.type?.startsWith('image/') ? '' : 'of-page'}`} aria-hidden="true">
         {picture ? (
           <img src={api(['files', hit.document, 'thumbnail'])} alt="" loading="lazy" onError={() => setPicture(false)} />
         ) : (
           <Icon name={isPage ? 'web' : iconOf(hit.type)} size={28} />
         )}
       </span>
-      <a href={href} class="hit-link">{hit.title || baseName(hit.filename)}</a>
+      <a href={href} class="hit-link" dir="auto">{hit.title || baseName(hit.filename)}</a>
       <div class="hit-text">
         <p class="hit-facts quiet">
           <Icon name={iconOf(hit.type)} size={15} /> {typeName(hit.type)}
           {hit.page !== null && ` · page ${hit.page}`}
-          {hit.date && ` · ${hit.date}`} · {hit.collection} · {isPage ? hit.url : folderName(hit.filename) || hit.filename}
+          {hit.date && ` · ${hit.date}`} · {hit.collection} · <span class="where">{isPage ? hit.url : folderName(hit.filename) || hit.filename}</span>
         </p>
         <Snippet html={hit.snippet} />
       </div>
@@ -224,7 +243,11 @@ export function SearchPage() {
   const hits = answer.data ? more.hits : (shown?.hits ?? []);
 
   const collections = useResource<Page<Ledger>>(onlyCollection() === null ? api(['collections'], { limit: 100 }) : null);
-  const names = useMemo(() => (collections.data?.items ?? []).map((one) => one.collection), [collections.data]);
+  // The chosen one may be behind the first hundred.
+  const names = useMemo(() => {
+    const first = (collections.data?.items ?? []).map((one) => one.collection);
+    return collection === '' || first.includes(collection) ? first : [collection, ...first];
+  }, [collections.data, collection]);
   const list = useRef<HTMLOListElement>(null);
   useHitKeys(list);
   const base = typing ? asked : text; // what a filter is added to
@@ -286,13 +309,7 @@ export function SearchPage() {
       )}
       {shown && (hits.length > 0 || q.includes(':')) && (
         <div class="search-columns">
-          <aside class="facets" aria-label="Narrow it down">
-            <Facet title="Type" values={shown.facets?.type ?? []} filter={(one) => `type:${one.value}`} name={(one) => typeName(String(one.value))} q={base} onChoose={choose} />
-            <Facet title="Year" values={shown.facets?.year ?? []} filter={(one) => `date:${one.value}`} name={(one) => String(one.value)} q={base} onChoose={choose} />
-            {collection === '' && (
-              <Facet title="Collection" values={shown.facets?.collection ?? []} filter={(one) => `collection:${one.value}`} name={(one) => String(one.value)} q={base} onChoose={choose} />
-            )}
-          </aside>
+          <Facets of={shown.facets} within={collection} q={base} onChoose={choose} />
           <div>
             <ol class="hits" ref={list} aria-label="Documents" onClickCapture={() => (left = { more: more.more, y: window.scrollY })}>
               {hits.map((hit, index) => (

@@ -37,7 +37,7 @@ function SiteRow({ site }: { site: CrawlSite }) {
         <a href={withQuery({ site: site.site, state: null, why: null })}>{site.site}</a>
         {waits && <span class="said quiet">asked again {when(site.not_before_us)}</span>}
       </td>
-      <td>{robotsOf(site)}</td>
+      <td class="wide-only">{robotsOf(site)}</td>
       <td class="number">{count(pages.in)}</td>
       <td class="number">{count(pages.out)}</td>
       <td class="number">{pages.failed > 0 ? <span class="bad">{count(pages.failed)}</span> : 0}</td>
@@ -60,7 +60,7 @@ export function Sites({ crawl }: { crawl: Crawl }) {
                 <thead>
                   <tr>
                     <th scope="col">Site</th>
-                    <th scope="col">robots.txt</th>
+                    <th scope="col" class="wide-only">robots.txt</th>
                     <th scope="col" class="number">In</th>
                     <th scope="col" class="number">Out</th>
                     <th scope="col" class="number">Failed</th>
@@ -116,7 +116,7 @@ function PageRow({ page, crawl }: { page: CrawlPage; crawl: Crawl }) {
       </td>
       <td>
         {page.file !== undefined && (
-          <a href={address('files', page.file)} aria-label={`${page.state === 'in' ? 'Read' : 'File'}: ${page.url}`}>{page.state === 'in' ? 'Read' : 'File'}</a>
+          <a href={address(page.state === 'in' ? 'documents' : 'files', page.file)} aria-label={`${page.state === 'in' ? 'Read' : 'File'}: ${page.url}`}>{page.state === 'in' ? 'Read' : 'File'}</a>
         )}
       </td>
     </tr>

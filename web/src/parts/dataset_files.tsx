@@ -61,11 +61,12 @@ function Row({ file, dataset }: { file: DatasetFile; dataset: Dataset }) {
         {file.number < 0 ? 'The bundle' : visible(file.path)}
         {file.message !== '' && <span class="said bad">{file.message}</span>}
         <Digests file={file} />
+        <span class="links narrow-only"><Links file={file} dataset={dataset} /></span>
       </td>
       <td class="number">{amountOf(file)}</td>
       <td class="wide-only">{typeName(file.mimetype)}</td>
       <td><FileBadge file={file} running={dataset.state === 'running'} /></td>
-      <td class="links"><Links file={file} dataset={dataset} /></td>
+      <td class="links wide-only"><Links file={file} dataset={dataset} /></td>
     </tr>
   );
 }
@@ -75,10 +76,12 @@ export function Manifest({ dataset }: { dataset: Dataset }) {
   if (files.length === 0) return null;
   const members = files.filter((file) => file.number >= 0);
   const done = members.filter((file) => file.kept).length;
+  // A platform may not tell sizes before.
+  const all = dataset.total_size || members.reduce((sum, file) => sum + (file.size ?? file.bytes), 0);
   return (
     <section class="panel" aria-labelledby="manifest">
       <h2 id="manifest">{plural(members.length, 'file')}</h2>
-      <p class="quiet">{plural(done, 'file')} kept and verified, {bytes(dataset.total_size ?? 0)} in all.</p>
+      <p class="quiet">{plural(done, 'file')} kept and verified, {bytes(all)} in all.</p>
       <div class="scroll-x" tabIndex={0} role="region" aria-label="Table: files">
         <table class="dataset-files">
           <thead>
@@ -87,7 +90,7 @@ export function Manifest({ dataset }: { dataset: Dataset }) {
               <th scope="col" class="number">Size</th>
               <th scope="col" class="wide-only">Type</th>
               <th scope="col">State</th>
-              <th scope="col"><span class="hidden">Where it is</span></th>
+              <th scope="col" class="wide-only"><span class="hidden">Where it is</span></th>
             </tr>
           </thead>
           <tbody>{files.map((file) => <Row key={file.number} file={file} dataset={dataset} />)}</tbody>

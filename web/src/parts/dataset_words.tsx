@@ -71,7 +71,7 @@ export const strategyName = (strategy: string): string => strategies[strategy] ?
 
 const platforms: Record<string, string> = {
   archiveorg: 'archive.org', ckan: 'CKAN', datacite: 'DataCite', dataverse: 'Dataverse', dryad: 'Dryad', figshare: 'figshare',
-  github: 'GitHub', invenio: 'InvenioRDM', osf: 'OSF', zenodo: 'Zenodo',
+  github: 'GitHub', invenio: 'InvenioRDM', osf: 'OSF', single: 'one file', zenodo: 'Zenodo',
 };
 export const platformName = (name: string): string => platforms[name] ?? name;
 

@@ -1,12 +1,13 @@
 // Files that are dropped anywhere on a page.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 // Whether some are held over the page. What was let go must be looked at before `then` waits for anything.
 export function useDropped(then: (items: DataTransferItemList) => unknown): boolean {
   const [over, setOver] = useState(false);
   const latest = useRef(then);
   latest.current = then;
-  useEffect(() => {
+  // At once: what is dropped as soon as the page can be seen must not be lost.
+  useLayoutEffect(() => {
     let depth = 0; // enter and leave come for every element on the way
     const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false;
     const onEnter = (event: DragEvent) => {

@@ -27,6 +27,7 @@ export function JobBadge({ job }: { job: Pick<Job, 'state' | 'canceling' | 'seal
 }
 
 function outcomeOf(job: Job): string {
+  if (job.kind === 'dataset' && job.roots === 0) return 'kept as files, not read';
   const parts = [plural(job.documents, 'document'), `from ${plural(job.roots, 'file')}`];
   return parts.join(' ');
 }

@@ -4,7 +4,7 @@ import { api, get } from '../core/api';
 import { useLoaded, type Freshness, type Resource } from '../core/hooks';
 import type { Page } from '../core/types';
 
-const atOnce = 1000; // the most that the server gives
+const atOnce = 1000; // the most that the server gives of most lists
 
 export interface Part<T> {
   items: T[];
@@ -13,25 +13,36 @@ export interface Part<T> {
 
 type Query = Record<string, string | number | null>;
 
-async function loadPart<T>(segments: (string | number)[], query: Query, wanted: number, signal: AbortSignal): Promise<Part<T>> {
+interface Wanted {
+  items: number;
+  atOnce: number;
+}
+
+async function loadPart<T>(segments: (string | number)[], query: Query, wanted: Wanted, signal: AbortSignal): Promise<Part<T>> {
   const items: T[] = [];
-  let after: string | number | undefined;
+  let after = query.after ?? undefined;
   while (true) {
-    const limit = Math.min(atOnce, wanted - items.length);
+    const limit = Math.min(wanted.atOnce, wanted.items - items.length);
     const page = await get<Page<T>>(api(segments, { ...query, after, limit }), signal);
     items.push(...page.items);
     if (page.next === undefined) return { items, more: false };
-    if (items.length >= wanted) return { items, more: true };
+    if (items.length >= wanted.items) return { items, more: true };
     after = page.next;
   }
 }
 
-// `step`: so many at first, and so many more each time.
-export function useLonger<T>(segments: (string | number)[], query: Query, step: number, fresh: Freshness): Resource<Part<T>> & { longer: () => void } {
+interface Steps {
+  step: number;
+  atOnce: number;
+}
+
+// `steps`: so many at first, and so many more each time.
+export function useLonger<T>(segments: (string | number)[], query: Query, steps: number | Steps, fresh: Freshness): Resource<Part<T>> & { longer: () => void } {
+  const { step, atOnce: most } = typeof steps === 'number' ? { step: steps, atOnce } : steps;
   const name = api(segments, query);
   const [wanted, setWanted] = useState(step);
   useEffect(() => setWanted(step), [name]);
-  const list = useLoaded<Part<T>>(`${name} ${wanted}`, (signal) => loadPart<T>(segments, query, wanted, signal), fresh);
+  const list = useLoaded<Part<T>>(`${name} ${wanted}`, (signal) => loadPart<T>(segments, query, { items: wanted, atOnce: most }, signal), fresh);
   // While more of it is asked for, what is there stays.
   const [last, setLast] = useState<{ name: string; part: Part<T> } | null>(null);
   useEffect(() => {

@@ -16,6 +16,7 @@ GlobalWorkerOptions.workerSrc = workerUrl;
 const scaleStep = 1.2;
 const imagePixelsMax = 50_000_000; // of one picture in it
 const canvasPixelsMax = 16_777_216;
+const fromTop = 0.6; // of the height of the view
 const findPending = 3; // of pdf.js' FindState, which its viewer does not export
 
 interface Viewer {
@@ -30,11 +31,25 @@ export interface PdfViewProps {
   title: string;
 }
 
+// pdf.js brings a hit to the top edge. Where the hit can be seen from the beginning of its page, people read from there.
+class Finder extends PDFFindController {
+  override scrollMatchIntoView(where: Parameters<PDFFindController['scrollMatchIntoView']>[0]): void {
+    const element = where.element as HTMLElement | undefined;
+    const box = element?.closest<HTMLElement>('.pdf-container');
+    const before = box?.scrollTop;
+    super.scrollMatchIntoView(where);
+    const page = element?.closest<HTMLElement>('.page');
+    if (!element || !box || !page || box.scrollTop === before) return;
+    const down = element.getBoundingClientRect().bottom - page.getBoundingClientRect().top;
+    if (down < box.clientHeight * fromTop) box.scrollTop = page.offsetTop;
+  }
+}
+
 function makeViewer(container: HTMLDivElement): { viewer: Viewer; links: PDFLinkService } {
   const bus = new EventBus();
   const links = new PDFLinkService({ eventBus: bus });
   links.externalLinkEnabled = false;
-  const finder = new PDFFindController({ eventBus: bus, linkService: links });
+  const finder = new Finder({ eventBus: bus, linkService: links });
   const view = new PDFViewer({
     container,
     eventBus: bus,
@@ -141,18 +156,18 @@ export default function PdfView({ url, page, words, title }: PdfViewProps) {
   return (
     <section class="pdf" aria-label={`Pages of ${title}`}>
       <div class="pdf-tools row" role="toolbar" aria-label="View">
-        <button type="button" class="plain" aria-label="Previous page" disabled={at <= 1} onClick={() => goTo(at - 1)}>
+        <button type="button" class="plain turn" aria-label="Previous page" disabled={at <= 1} onClick={() => goTo(at - 1)}>
           <Icon name="back" />
         </button>
         <label>
-          Page{' '}
+          <span class="wide-word">Page</span>{' '}
           <input
             class="page-number" inputMode="numeric" value={String(at)} aria-label={`Page of ${pages}`}
             onChange={(event) => goTo(Number(event.currentTarget.value))}
           />{' '}
           of {count(pages)}
         </label>
-        <button type="button" class="plain" aria-label="Next page" disabled={at >= pages} onClick={() => goTo(at + 1)}>
+        <button type="button" class="plain turn" aria-label="Next page" disabled={at >= pages} onClick={() => goTo(at + 1)}>
           <Icon name="chevron" />
         </button>
         <button type="button" class="plain" aria-label="Smaller" onClick={() => zoom(1 / scaleStep)}>

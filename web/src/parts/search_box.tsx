@@ -2,7 +2,7 @@
 // are, the arrow keys lead to them, and the browser's list of suggestions would take those keys.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { api, get } from '../core/api';
-import { useSettled } from '../core/hooks';
+import { useNarrow, useSettled } from '../core/hooks';
 import { Icon } from './icons';
 
 const suggestMs = 150;
@@ -37,6 +37,7 @@ function useSuggestions(value: string, collection: string, wanted: boolean): str
 
 export function SearchBox(props: SearchBoxProps) {
   const input = useRef<HTMLInputElement>(null);
+  const narrow = useNarrow();
   const words = useSuggestions(props.value, props.collection, props.large === true);
   useEffect(() => {
     if (props.autofocus) input.current?.focus({ preventScroll: true });
@@ -58,7 +59,7 @@ export function SearchBox(props: SearchBoxProps) {
         name="q"
         value={props.value}
         aria-label={props.collection === '' ? 'Search everything' : `Search ${props.collection}`}
-        placeholder="Search words, “phrases”, type:mail, from:ines, date:2019.."
+        placeholder={narrow ? 'Words, “phrases”, type:mail' : 'Search words, “phrases”, type:mail, from:ines, date:2019..'}
         autocomplete="off"
         list={props.large ? 'suggestions' : undefined}
         maxLength={4000}

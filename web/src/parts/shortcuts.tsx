@@ -7,14 +7,21 @@ const keys: [string, string][] = [
   ['↓ ↑', 'Next and previous result, or row of a list'],
   ['Enter', 'Open it'],
   ['n  p', 'In a document: next and previous hit'],
+  ['[  ]', 'In a document: the one before and after, of what was found'],
   ['u', 'In a document or a file: up, to where it came from'],
   ['g h', 'Home'],
+  ['g s', 'Search page'],
+  ['g c', 'Collections'],
   ['g j', 'Imports'],
   ['g e', 'Errors'],
+  ['g w', 'Work'],
   ['?', 'These keys'],
 ];
 const places: Record<string, string> = { h: '/', j: '/jobs', e: '/errors', s: '/search', c: '/collections', w: '/work' };
 const sequenceMs = 1200;
+
+let show = () => {};
+export const showShortcuts = (): void => show();
 
 export function isTyping(event: KeyboardEvent): boolean {
   const target = event.target;
@@ -39,6 +46,7 @@ export function Shortcuts() {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     let sequence = 0; // until when a second key counts
+    show = () => dialog.current?.open || dialog.current?.showModal();
     const onKey = (event: KeyboardEvent) => {
       if (isTyping(event) || event.metaKey || event.ctrlKey || event.altKey) return;
       const second = performance.now() < sequence ? places[event.key] : undefined;
@@ -47,7 +55,7 @@ export function Shortcuts() {
       else if (event.key === '/') {
         event.preventDefault();
         focusSearch();
-      } else if (event.key === '?') dialog.current?.showModal();
+      } else if (event.key === '?') show();
     };
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);
@@ -59,7 +67,7 @@ export function Shortcuts() {
         {keys.map(([key, what]) => (
           <div key={key}>
             <dt>
-              <kbd>{key}</kbd>
+              {key.split(/\s+/).map((one) => <kbd key={one}>{one}</kbd>)}
             </dt>
             <dd>{what}</dd>
           </div>

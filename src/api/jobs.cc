@@ -9,6 +9,7 @@
 #include "api/request.h"
 #include "api/service.h"
 #include "crawl/service.h"
+#include "research/curator.h"
 #include "step/import.h"
 #include "step/pipeline.h"
 
@@ -112,6 +113,7 @@ net::Task<Result<>> cancel(PartsPtr parts, Call call) {
                 co_await write(parts->loop, parts->writer.lane({}), std::move(stop)));
   if (parts->crawl != nullptr) parts->crawl->jobs_changed({id});
   parts->pipeline.poke(id);
+  if (parts->curator != nullptr) co_await parts->curator->job_canceled(id);
   const std::string answer = json::serialize(to_json(*parts, job));
   co_return co_await call.exchange.respond(net::json_response(200, answer));
 }

@@ -180,12 +180,16 @@ Result<CurateOutcome> update(Tx& tx, const CuratedOrder& order, const Curated& k
                     order.aired == known.aired && priority == known.priority &&
                     order.metadata == known.metadata;
   const bool has_media = known.media == MediaState::Ready;
-  const bool fetch = !order.file && (!has_media || url != known.url);
+  bool fetch = !order.file;
+  if (fetch && has_media) {
+    TRY_ASSIGN(const bool has_it, has_media_of(tx, known, url));
+    fetch = !has_it;
+  }
   if (fetch && !has_media) TRY(tx.exec(kAwait, known.id, order.job));
   return CurateOutcome{known.id, same ? CuratedChange::Same : CuratedChange::Updated, fetch};
 }
 
-Result<MediaArrived> media_of(Tx& tx, tree::FileId id) {
+Result<MediaArrived> media_of_file(Tx& tx, tree::FileId id) {
   TRY_ASSIGN(const tree::File file, tree::load_file(tx, id));
   if (!file.blob) return Error{Errc::Missing, fmt::format("file {} has no bytes", id)};
   TRY_ASSIGN(const blob::Blob blob, blob::load_blob(tx, *file.blob, blob::Data::Without));
@@ -211,6 +215,20 @@ std::string_view to_string(MediaState state) {
   return "failed";
 }
 
+// The root file says where it was fetched (curation_items.h, root_of).
+Result<bool> has_media_of(Tx& tx, const Curated& curated, const std::string& url) {
+  if (curated.media != MediaState::Ready || !curated.file) return false;
+  const Result<tree::File> file = tree::load_file(tx, *curated.file);
+  if (!file.ok() && file.error().kind() == Errc::Missing) return false;
+  if (!file.ok()) return file.error();
+  boost::system::error_code failed;
+  const json::value metadata = json::parse(file->metadata, failed);
+  const json::object* said = failed ? nullptr : metadata.if_object();
+  const json::value* from = said == nullptr ? nullptr : said->if_contains("url");
+  if (from == nullptr || !from->is_string()) return url == curated.url;
+  return from->get_string() == url;
+}
+
 Result<CurateOutcome> curate(Tx& tx, const CuratedOrder& order) {
   TRY(validate(order, json::serialize(order.metadata)));
   TRY(lock_pool(tx));
@@ -228,7 +246,7 @@ Result<CurateOutcome> curate(Tx& tx, const CuratedOrder& order) {
     TRY_ASSIGN(outcome, add(tx, order, job.collection));
   }
   if (order.file) {
-    TRY_ASSIGN(const MediaArrived media, media_of(tx, *order.file));
+    TRY_ASSIGN(const MediaArrived media, media_of_file(tx, *order.file));
     TRY_ASSIGN(const bool changed, media_arrived(tx, outcome.id, media));
     if (changed && outcome.change == CuratedChange::Same) outcome.change = CuratedChange::Updated;
   }

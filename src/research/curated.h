@@ -84,7 +84,7 @@ enum class CuratedChange { New, Updated, Same };
 struct CurateOutcome {
   CuratedId id = 0;
   CuratedChange change = CuratedChange::New;
-  bool fetch = false;  // its media is to be fetched: it has none, or another address
+  bool fetch = false;  // its media is to be fetched: it has none, or one of another address
 };
 
 // Invalid where something is too long or of no sense; Missing where its job or its file is. Texts
@@ -102,6 +102,9 @@ struct MediaArrived {
 };
 Result<bool> media_arrived(store::Tx& tx, CuratedId id, const MediaArrived& media);
 Result<> media_failed(store::Tx& tx, CuratedId id, const std::string& problem);
+// Whether its media is here, and was fetched from that address: another version of it may be on its
+// way, or could not be had.
+Result<bool> has_media_of(store::Tx& tx, const Curated& curated, const std::string& url);
 
 Result<Curated> load_curated(store::Tx& tx, Kind kind, CuratedId id);  // Missing
 Result<Curated> load_curated(store::Tx& tx, CuratedId id);             // Missing; of either kind

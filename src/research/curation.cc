@@ -27,6 +27,9 @@ constexpr Sql kUnderWay{
     "SELECT j.key FROM job AS j LEFT JOIN curation AS c ON c.job = j.id"
     " WHERE j.key >= $1 || ':' AND j.key < $1 || ';' AND j.state = 1 AND NOT j.deleting"
     " AND NOT j.canceled AND c.ended_us IS NULL ORDER BY j.id LIMIT 1"};
+constexpr Sql kCanceled{
+    "SELECT c.job FROM curation AS c JOIN job AS j ON j.id = c.job"
+    " WHERE c.ended_us IS NULL AND j.canceled ORDER BY c.job DESC LIMIT $1"};
 constexpr Sql kAddSource{
     "INSERT INTO curation_source (job, number, what, url, said, feed, page, ended, found, changed,"
     " left_out, problem) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, 0, '')"
@@ -39,6 +42,9 @@ constexpr Sql kListSources{QUERN_SOURCE " ORDER BY number LIMIT $2"};
 constexpr Sql kSamePage{
     "SELECT 1 FROM curation_source WHERE job = $1 AND url = $2 AND feed = $3 LIMIT 1"};
 constexpr Sql kLastNumber{"SELECT coalesce(max(number), 0) FROM curation_source WHERE job = $1"};
+constexpr Sql kCountFound{
+    "SELECT CAST(coalesce(sum(found), 0) AS BIGINT) FROM curation_source"
+    " WHERE job = $1 AND feed = $2"};
 constexpr Sql kNoteSource{
     "UPDATE curation_source SET feed = $3, found = $4, changed = $5, left_out = $6, problem = $7"
     " WHERE job = $1 AND number = $2 AND NOT ended"};
@@ -153,6 +159,13 @@ Result<std::optional<std::string>> find_under_way(Tx& tx, const std::string& res
   return tx.find_value<std::string>(kUnderWay, resumes);
 }
 
+Result<std::vector<tree::JobId>> list_canceled(Tx& tx, std::size_t limit) {
+  TRY_ASSIGN(const Rows rows, tx.query(kCanceled, limit));
+  std::vector<tree::JobId> jobs;
+  for (const Row row : rows) jobs.push_back(row.get<tree::JobId>(0));
+  return jobs;
+}
+
 Result<SourceRow> load_source(Tx& tx, tree::JobId job, std::int64_t number) {
   TRY_ASSIGN(const Rows rows, tx.query(kLoadSource, job, number));
   if (rows.empty()) {
@@ -175,6 +188,10 @@ Result<std::optional<std::int64_t>> add_next_page(Tx& tx, tree::JobId job, Sourc
   page.number = last + 1;
   TRY(put_source(tx, job, page));
   return std::optional(page.number);
+}
+
+Result<std::int64_t> count_found(Tx& tx, tree::JobId job, FeedId feed) {
+  return tx.value<std::int64_t>(kCountFound, job, feed);
 }
 
 Result<> note_source(Tx& tx, tree::JobId job, const SourceRow& row) {

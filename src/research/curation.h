@@ -67,11 +67,15 @@ Result<Curation> load_curation(store::Tx& tx, tree::JobId job);  // Missing
 // The key of the oldest job of that name (NewJob::resumes) that has not fetched all yet. One that
 // only waits for its files to be converted is not gone on with: what is asked for may have changed.
 Result<std::optional<std::string>> find_under_way(store::Tx& tx, const std::string& resumes);
+// Canceled ones that have not ended yet, the newest first.
+Result<std::vector<tree::JobId>> list_canceled(store::Tx& tx, std::size_t limit);
 Result<SourceRow> load_source(store::Tx& tx, tree::JobId job, std::int64_t number);  // Missing
 Result<std::vector<SourceRow>> list_sources(store::Tx& tx, tree::JobId job, std::size_t limit);
 // A further page of a feed, with the next number: which one; nothing where the job has read that
 // page already.
 Result<std::optional<std::int64_t>> add_next_page(store::Tx& tx, tree::JobId job, SourceRow page);
+// Entries that the pages of a feed have brought, by this job.
+Result<std::int64_t> count_found(store::Tx& tx, tree::JobId job, FeedId feed);
 // Counts, so far.
 Result<> note_source(store::Tx& tx, tree::JobId job, const SourceRow& row);
 // False where it has ended before.

@@ -13,6 +13,7 @@
 #include "queue/await.h"
 #include "queue/item.h"
 #include "queue/locked_partitions.h"
+#include "queue/wake.h"
 #include "research/curation_items.h"
 #include "research/fenced_alone.h"
 #include "research/pool.h"
@@ -28,6 +29,11 @@ using store::Tx;
 constexpr store::Sql kJobRuns{"SELECT 1 FROM job WHERE id = $1 AND state = 1 AND NOT deleting"};
 constexpr std::int64_t kBackUs = 2'000'000;
 
+// Somebody has asked for it again since: that job fetches it.
+bool is_of_later_job(const Curated& row, const Curation& job) {
+  return row.media == MediaState::Pending && row.job.value > job.job.value;
+}
+
 std::string say(const Media& media) {
   return fmt::format("{}: {}", media.problem, media.message);
 }
@@ -38,6 +44,7 @@ struct CurationProcessor::Step {
   Curation job;
   std::optional<SourceRow> source;
   std::optional<Curated> curated;
+  bool has_media = false;  // it is here already
   queue::PartitionId partition;
   std::int64_t token = 0;
   std::int64_t gate = 0;
@@ -102,6 +109,7 @@ net::Task<Result<Outcome>> CurationProcessor::work_on(queue::Work work) {
       TRY_ASSIGN(step.source, load_source(tx, order.job, order.number));
     } else if (gate == kGateMedia) {
       TRY_ASSIGN(step.curated, load_curated(tx, step.job.kind, order.number));
+      TRY_ASSIGN(step.has_media, has_media_of(tx, *step.curated, step.curated->url));
     }
     return step;
   };
@@ -123,10 +131,18 @@ bool CurationProcessor::may_try_again(const Step& step) const {
   return step.tries < parts_.tries_max && !step.job.canceled;
 }
 
+// A job that is canceled while its item goes to sleep has looked for sleepers before, or will:
+// both hold the partition.
 std::optional<Outcome> CurationProcessor::again(const Step& step, const Media& media) const {
   if (!media.passing || !may_try_again(step)) return std::nullopt;
   Outcome outcome = Outcome::failed(say(media));
   outcome.delay_us = media.wait_ms * 1000;
+  outcome.effect = [job = step.job.job, partition = step.partition](Tx& tx) -> Result<> {
+    const Result<Curation> now = load_curation(tx, job);
+    if (!now.ok()) return now.error().kind() == Errc::Missing ? Result<>() : now.error();
+    if (now->canceled) TRY(queue::wake_items(tx, partition));
+    return {};
+  };
   return outcome;
 }
 
@@ -197,7 +213,9 @@ net::Task<Result<Outcome>> CurationProcessor::take_page(Step& step, Media media)
   Result<std::shared_ptr<const Feed>> parsed =
       co_await queue::offload(parts_.loop, parts_.pool, std::move(parse));
   if (!parsed.ok() && parsed.error().kind() == Errc::TooLarge) {
-    std::string problem = "too-large: " + parsed.error().message();
+    std::string problem =
+        fmt::format("too-large: the feed has {} bytes, and {} are the most we read",
+                    media.body.size(), kFeedBytesMax);
     co_return co_await fail_source(step, std::move(problem));
   }
   CO_TRY_ASSIGN(const std::shared_ptr<const Feed> feed, std::move(parsed));
@@ -288,15 +306,23 @@ net::Task<Result<Outcome>> CurationProcessor::end_page(Step& step, std::shared_p
   auto source = std::make_shared<const SourceRow>(row);
   auto write = FencedAlone{
       step.fence(),
-      [job, source, next, checked, partition = step.partition](Tx& tx) -> Result<bool> {
+      [job, source, next, checked, partition = step.partition,
+       most = parts_.feed_entries_max](Tx& tx) -> Result<bool> {
         SourceRow ended = *source;
         if (!ended.feed) {
           TRY_ASSIGN(ended.feed, register_feed(tx, *job, ended.source.url));
         }
+        TRY_ASSIGN(const std::int64_t before, count_found(tx, job->job, *ended.feed));
+        const std::int64_t taken = before + ended.found;
+        const bool full = taken >= most;
+        if (next && full) {
+          ended.problem =
+              fmt::format("too-large: {} entries were taken, further pages were not read", taken);
+        }
         TRY_ASSIGN(const bool first, end_source(tx, job->job, ended));
         if (!first) return false;
         if (ended.page == 1) TRY(note_checked(tx, *ended.feed, checked));
-        if (next) {
+        if (next && !full) {
           SourceRow page = *next;
           page.feed = ended.feed;
           TRY_ASSIGN(const std::optional<std::int64_t> number, add_next_page(tx, job->job, page));
@@ -379,9 +405,9 @@ net::Task<Result<CurationProcessor::Kept>> CurationProcessor::keep(const Media& 
 
 net::Task<Result<Outcome>> CurationProcessor::take_media(Step& step) {
   const Curated& row = *step.curated;
-  // It is here already, by this job; or could not be had, by this job.
-  const bool here = row.media == MediaState::Ready && row.job == step.job.job;
-  if (here || row.media == MediaState::Failed || row.url.empty()) co_return Outcome::complete();
+  // It is here already, whoever has brought it; or could not be had, by this job.
+  const bool done = step.has_media || row.media == MediaState::Failed || row.url.empty();
+  if (done || is_of_later_job(row, step.job)) co_return Outcome::complete();
   auto kept = std::make_shared<Kept>();
   kept->url = row.url;
   if (step.job.canceled) {
@@ -442,6 +468,8 @@ net::Task<Result<Outcome>> CurationProcessor::store_media(Step& step, std::share
                     if (!row.ok() && row.error().kind() == Errc::Missing)
                       return stored;  // it was removed
                     if (!row.ok()) return row.error();
+                    TRY_ASSIGN(const bool here, has_media_of(tx, *row, row->url));
+                    if (here || is_of_later_job(*row, *job)) return stored;
                     stored.other = row->url != kept->url;
                     if (stored.other) return stored;
                     if (!kept->problem.empty()) {

@@ -48,7 +48,8 @@ struct CurationParts {
   std::int64_t at_once = 4;    // steps under way, of all jobs
   std::int64_t tries_max = 4;  // of what may pass
   std::int64_t media_bytes_max = kMediaBytesMax;
-  std::function<std::int64_t()> feed_wait_us;  // until a feed is looked at again
+  std::int64_t feed_entries_max = kFeedEntriesMax;  // of all its pages: no further one is read
+  std::function<std::int64_t()> feed_wait_us;       // until a feed is looked at again
   // On the loop: something of the job has changed; roots were added, or the job was sealed.
   std::function<void(tree::JobId)> changed;
   std::function<void(tree::JobId)> poke_job;

@@ -12,6 +12,7 @@
 #include "blob/digest.h"
 #include "queue/await.h"
 #include "queue/locked_partitions.h"
+#include "queue/wake.h"
 #include "research/curation_items.h"
 #include "research/sound_type.h"
 #include "tree/file.h"
@@ -24,6 +25,8 @@ using store::Tx;
 
 constexpr std::int64_t kTickMs = 1000;
 constexpr std::int64_t kTickMsMax = 30'000;
+constexpr std::size_t kCanceledAtOnce = 1000;  // that a server which died has left
+constexpr int kWakesMax = 1000;                // of queue::kListMax items each
 
 std::uint64_t random_bits() {
   std::uint64_t bits = 0;
@@ -122,6 +125,7 @@ Result<> Curator::add_processors(queue::Processors& processors) {
                       .at_once = options_.at_once,
                       .tries_max = options_.tries_max,
                       .media_bytes_max = options_.media_bytes_max,
+                      .feed_entries_max = options_.feed_entries_max,
                       .feed_wait_us = [this] { return wait_us(); },
                       .changed = {},
                       .poke_job = parts_.poke_job};
@@ -217,11 +221,54 @@ net::Task<Result<tree::Job>> Curator::begin_job(std::shared_ptr<const CurateRequ
   co_return opened.job;
 }
 
+// -- ending --
+
+net::Task<> Curator::job_canceled(tree::JobId job) {
+  const Result<> woken = co_await wake(job);
+  if (!woken.ok()) {
+    log_info("curator.later", {{"job", job.value}, {"error", woken.error().message()}});
+  }
+}
+
+net::Task<Result<>> Curator::wake(tree::JobId job) {
+  auto find = [name = curation_partition(job)](Tx& tx) { return queue::find_partition(tx, name); };
+  CO_TRY_ASSIGN(const std::optional<queue::PartitionId> partition,
+                co_await queue::read(parts_.loop, parts_.readers, std::move(find)));
+  if (!partition) co_return Result<>();
+  for (int i = 0; i < kWakesMax; ++i) {
+    auto wake =
+        queue::change_partition(*partition, [id = *partition](Tx& tx) -> Result<std::int64_t> {
+          TRY_ASSIGN(const std::int64_t woken, queue::wake_items(tx, id));
+          crash_point("curation.woken");
+          return woken;
+        });
+    CO_TRY_ASSIGN(const std::int64_t woken,
+                  co_await queue::write(parts_.loop, parts_.writer.lane(queue::lane_of(*partition)),
+                                        std::move(wake)));
+    if (woken == 0) break;
+    parts_.poke(*partition);
+  }
+  co_return Result<>();
+}
+
+net::Task<Result<>> Curator::end_canceled() {
+  auto find = [](Tx& tx) { return list_canceled(tx, kCanceledAtOnce); };
+  CO_TRY_ASSIGN(const std::vector<tree::JobId> jobs,
+                co_await queue::read(parts_.loop, parts_.readers, std::move(find)));
+  for (const tree::JobId job : jobs) {
+    if (stopping_) break;
+    co_await job_canceled(job);
+  }
+  co_return Result<>();
+}
+
 // -- feeds, again and again --
 
 net::Task<> Curator::keep_time(Curator* self) {
   const std::int64_t tick_ms =
       std::clamp(self->options_.feed_check_ms / 4, kTickMs / 10, kTickMsMax);
+  const Result<> ended = co_await self->end_canceled();
+  if (!ended.ok()) log_info("curator.later", {{"error", ended.error().message()}});
   while (!self->stopping_) {
     const Result<> checked = co_await self->check_feeds();
     if (!checked.ok()) log_info("curator.later", {{"error", checked.error().message()}});

@@ -41,6 +41,7 @@ struct CuratorOptions {
   std::int64_t tries_max = 4;
   std::int64_t gap_ms = 1000;
   std::int64_t media_bytes_max = kMediaBytesMax;
+  std::int64_t feed_entries_max = kFeedEntriesMax;
   std::int64_t feed_check_ms = kFeedCheckMs;
 };
 
@@ -80,12 +81,17 @@ class Curator {
   // Files are curated at once; for all else a job is begun, or the one found that runs just so.
   // Invalid where a file is no sound, Missing where it is not there.
   net::Task<Result<CurateReply>> begin(CurateRequest request);
+  // What a canceled job waits for ends now: nobody waits until a site wants to be asked again. Does
+  // nothing where the job curates nothing. A server that dies before does it when it starts.
+  net::Task<> job_canceled(tree::JobId job);
 
  private:
   net::Task<Result<tree::Job>> begin_job(std::shared_ptr<const CurateRequest> request);
   net::Task<Result<std::vector<CurateOutcome>>> curate_files(
       std::shared_ptr<const CurateRequest> request);
   static net::Task<> keep_time(Curator* self);
+  net::Task<Result<>> wake(tree::JobId job);
+  net::Task<Result<>> end_canceled();
   net::Task<Result<>> check_feeds();
   net::Task<Result<>> check(FeedRow feed);
   std::int64_t wait_us() const;

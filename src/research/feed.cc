@@ -207,13 +207,23 @@ class FeedReader {
     }
     const Space space = space_of(scanner_.prefix());
     const bool begins = space == Space::Plain && (name == "item" || name == "entry");
-    if (begins) end_entry();
+    if (begins && in_entry_) {
+      end_entry();
+      // Nobody has closed it.
+      leave(entry_depth_ - 1);
+    }
     take(space, name);
     if (scanner_.is_empty() || names_.size() >= kFeedDepthMax) return true;
     names_.push_back(name);
     take_base();
     if (begins) begin_entry();
     return true;
+  }
+
+  // So many elements stay open.
+  void leave(std::size_t depth) {
+    names_.resize(std::min(names_.size(), depth));
+    while (bases_.size() > 1 && bases_.back().depth > names_.size()) bases_.pop_back();
   }
 
   void take_base() {
@@ -232,7 +242,7 @@ class FeedReader {
         return;
       }
       end_field();
-      names_.resize(std::min(names_.size(), field_depth_));
+      leave(field_depth_);
       take(space, name);
       return;
     }
@@ -322,8 +332,7 @@ class FeedReader {
     const auto found = std::find(names_.rbegin(), names_.rend(), name);
     if (found == names_.rend()) return;
     // What was left open inside of it ends with it.
-    names_.erase(std::next(found).base(), names_.end());
-    while (bases_.size() > 1 && bases_.back().depth > names_.size()) bases_.pop_back();
+    leave(static_cast<std::size_t>(names_.rend() - found) - 1);
     const bool closes_entry = in_entry_ && names_.size() < entry_depth_;
     if (closes_entry) end_entry();
   }

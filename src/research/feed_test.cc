@@ -134,6 +134,20 @@ TEST(FeedTest, WhatIsBrokenOffTellsWhatStoodBefore) {
   EXPECT_EQ(unclosed.entries[0].id, "g");
 }
 
+TEST(FeedTest, WhatNobodyClosesEndsWhereTheNextBegins) {
+  std::string items;
+  for (int i = 0; i < 300; ++i) {
+    items += fmt::format(R"(<item><guid>{0}<title xml:base="https://b.test/">T{0})"
+                         R"(<enclosure url="{0}.mp3"/>)",
+                         i);
+  }
+  const Feed feed = read(rss(items));
+  ASSERT_EQ(feed.entries.size(), 300U);
+  EXPECT_EQ(feed.entries[299].id, "299");
+  EXPECT_EQ(feed.entries[299].title, "T299");
+  EXPECT_EQ(feed.entries[299].url, "https://a.test/show/299.mp3") << "the title's base is its own";
+}
+
 TEST(FeedTest, WrongEncodingsAreReadAsTheyAreMeant) {
   const auto title = [](const std::string& head, const std::string& text, const char* type = "") {
     return read(head + "<rss><channel><title>" + text + "</title></channel></rss>", type).title;

@@ -1,6 +1,7 @@
 #include "research/service.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.h"
 #include "queue/await.h"
@@ -204,8 +205,9 @@ net::Task<> Service::release(std::shared_ptr<Core> core, std::string researcher)
       co_await queue::write(core->parts.loop, core->lane(), std::move(free));
   // They end by themselves, later.
   if (!freed.ok()) log_warn("research.release_failed", {{"error", freed.error().message()}});
-  if (!freed.ok() || *freed == 0 || core->stopping || core->assigning) co_return;
-  core->again = core->assigning = true;
+  if (!freed.ok() || *freed == 0 || core->stopping) co_return;
+  core->again = true;
+  if (std::exchange(core->assigning, true)) co_return;
   core->parts.loop.spawn("research.assign", run_assign(core));
 }
 

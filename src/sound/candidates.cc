@@ -24,6 +24,9 @@ constexpr double kDistanceMax = 0.36;
 // Candidates nearer than this are one.
 constexpr std::int64_t kApartSamples = kRate / 10;
 
+// Before the best of them are chosen.
+constexpr std::size_t kUnsortedMax = 1'000'000;
+
 struct Hit {
   std::uint32_t position = 0;
   double distance = 0;
@@ -150,6 +153,8 @@ Result<std::vector<Candidate>> candidates(const Fingerprint& episode, const Clip
     for (const Hit& hit : find_probe(episode.words(), probe)) {
       const std::int64_t sample = std::int64_t(hit.position) * std::int64_t(kHop) - probe.begin;
       all.push_back({sample, probe.speed, probe.anchor, hit.distance, false});
+      // Of a hum that goes on for hours every place is one.
+      if (all.size() == kUnsortedMax) all = thin_out(std::move(all));
     }
   }
   std::vector<Candidate> kept = thin_out(std::move(all));

@@ -170,7 +170,7 @@ const std::vector<Complex>& CoarseScanner::spectra(Level& level, std::size_t blo
   return made;
 }
 
-std::vector<Range> CoarseScanner::find(const CoarseClip& clip, std::int64_t apart) {
+std::vector<Range> CoarseScanner::find(const CoarseClip& clip, std::int64_t apart, Range within) {
   std::vector<Range> found;
   Level& sound = level(clip.halvings);
   const std::size_t length = clip.samples.size();
@@ -186,7 +186,10 @@ std::vector<Range> CoarseScanner::find(const CoarseClip& clip, std::int64_t apar
   const double silent = kSilentLevel * kSilentLevel * double(length);
   const double least = clip.least * clip.least * clip.norm * clip.norm;
   const std::int64_t step = std::int64_t(1) << clip.halvings;
+  const std::int64_t first_place = within.first / step + clip.skipped - 2;
+  const std::int64_t last_place = within.last / step + clip.skipped + 2;
   for (std::size_t at = 0, row = 0; at < places; at += block, ++row) {
+    if (std::int64_t(at + block) <= first_place || std::int64_t(at) > last_place) continue;
     const Complex* heard = blocks.data() + row * transform.bins();
     for (std::size_t i = 0; i < shape.size(); ++i) {
       const float re = heard[i].real() * shape[i].real() + heard[i].imag() * shape[i].imag();

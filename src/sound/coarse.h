@@ -44,8 +44,9 @@ class CoarseScanner {
  public:
   // What clips are looked for in, until the next call. It is copied.
   void load(std::span<const float> window);
-  // Ascending, apart from each other by more than so many samples.
-  std::vector<Range> find(const CoarseClip& clip, std::int64_t apart);
+  // All that have a place within those, and perhaps others. Ascending, apart from each other by
+  // more than so many samples.
+  std::vector<Range> find(const CoarseClip& clip, std::int64_t apart, Range within);
 
  private:
   struct Level {

@@ -9,6 +9,8 @@
 namespace quern::sound {
 namespace {
 
+constexpr Range kEverywhere{INT32_MIN, INT32_MAX};
+
 Samples tone(double hz, std::size_t count) {
   Samples samples(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -61,7 +63,7 @@ TEST(CoarseTest, NothingIsLeftOut) {
     for (Samples clip : clips) {
       const Template shape = make_template(clip);
       const CoarseClip coarse = make_coarse(clip, 0.8);
-      const std::vector<Range> ranges = scanner.find(coarse, kRate);
+      const std::vector<Range> ranges = scanner.find(coarse, kRate, kEverywhere);
       const std::vector<float> scores = correlator.scores(episode, shape);
       for (std::size_t i = 0; i < scores.size(); ++i) {
         if (std::fabs(scores[i]) < 0.8F) continue;
@@ -77,12 +79,32 @@ TEST(CoarseTest, NothingIsLeftOut) {
   EXPECT_GT(places, 40);
 }
 
+TEST(CoarseTest, WhereNobodyAsksMuchIsLeftOut) {
+  const Samples clip = make_bell(3, 20'000);
+  Samples episode = make_speech(4, 1'500'000);
+  const std::int64_t planted[] = {11, 400'000, 700'001, 1'480'000};
+  for (const std::int64_t at : planted) plant(episode, clip, std::size_t(at));
+  CoarseScanner scanner;
+  scanner.load(episode);
+  const CoarseClip coarse = make_coarse(clip, 0.8);
+  const auto has = [](const std::vector<Range>& ranges, std::int64_t place) {
+    return std::any_of(ranges.begin(), ranges.end(), [place](const Range& range) {
+      return range.first <= place && place <= range.last;
+    });
+  };
+  for (const std::int64_t at : planted)
+    EXPECT_TRUE(has(scanner.find(coarse, 0, {at, at}), at)) << at;
+  const std::vector<Range> some = scanner.find(coarse, 0, {300'000, 450'000});
+  EXPECT_TRUE(has(some, 400'000));
+  EXPECT_FALSE(has(some, 1'480'000)) << "nobody has looked there";
+}
+
 TEST(CoarseTest, WhereNothingIsHeardNothingIsFound) {
   CoarseScanner scanner;
   const CoarseClip clip = make_coarse(make_bell(1, 20'000), 0.8);
   for (const std::size_t count : {0UL, 1UL, 100UL, 300'000UL}) {
     scanner.load(Samples(count));
-    EXPECT_TRUE(scanner.find(clip, kRate).empty()) << count;
+    EXPECT_TRUE(scanner.find(clip, kRate, kEverywhere).empty()) << count;
   }
 }
 

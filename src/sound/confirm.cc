@@ -5,6 +5,7 @@
 
 #include "sound/clip.h"
 #include "sound/correlate.h"
+#include "sound/finds.h"
 #include "sound/pursue.h"
 #include "sound/reader.h"
 #include "sound/speed.h"
@@ -20,6 +21,8 @@ constexpr std::int64_t kEdge = kRate / 20;
 constexpr std::int64_t kAroundMax = 20LL * kRate;
 // Places of one file are compared with a short clip so many at a time.
 constexpr std::int64_t kStride = 1 << 19;
+// Two clips before what may be one, its own length and two behind it.
+constexpr std::int64_t kSurroundings = 5;
 
 // Steps of speed: the first ones are fine enough for half a second, each next for twice as much.
 constexpr std::int64_t kSpeedBegin = kRate / 2;
@@ -27,12 +30,6 @@ constexpr double kSpeedStep = 0.001;
 constexpr int kSpeedSteps = 13;
 constexpr double kBeginScore = 0.5;
 constexpr std::size_t kGuesses = 4;  // that are followed
-
-struct Found {
-  double sample = 0;
-  double score = 0;
-  double speed = 1;
-};
 
 struct Task {
   std::int64_t begin = 0, end = 0;
@@ -59,9 +56,12 @@ class Confirmer {
       : reader_(episode),
         searches_(searches),
         on_found_(on_found),
-        found_(searches.size()),
         open_(searches.size()),
-        done_until_(searches.size(), INT64_MIN) {}
+        done_until_(searches.size(), INT64_MIN) {
+    for (const Search& search : searches) {
+      found_.emplace_back(std::min<double>(kRate / 40.0, double(search.clip->samples()) / 4));
+    }
+  }
 
   Result<> run() {
     TRY(everywhere());
@@ -127,7 +127,12 @@ class Confirmer {
       window = window.first(static_cast<std::size_t>(std::max(end - begin, 0L)));
       scanner.load(window);
       for (const std::size_t i : which) {
-        search_ranges({window, begin}, i, at, scanner.find(*clip_of(i).parts().coarse, kRate));
+        const std::int64_t length = clip_of(i).samples();
+        // Ranges whose surroundings overlap are one: no place is compared twice.
+        const std::int64_t apart = std::max<std::int64_t>(kRate, kSurroundings * length);
+        const Range within{at - begin - length, at - begin + kStride + length};
+        search_ranges({window, begin}, i, at,
+                      scanner.find(*clip_of(i).parts().coarse, apart, within));
       }
       if (reader_.ended() && at + kStride >= reader_.end()) return {};
     }
@@ -158,7 +163,7 @@ class Confirmer {
     for (const Place& place : pursue(window.samples, clip, scores, clip_of(search).parts().least)) {
       const double sample = double(window.begin) + place.sample;
       if (sample >= double(from) && sample < double(to)) {
-        found_[search].push_back({sample, place.score, 1});
+        found_[search].add({sample, place.score, 1});
       }
     }
   }
@@ -177,7 +182,7 @@ class Confirmer {
     }
     const std::optional<Aligned> aligned = align(window, clip, candidate);
     if (aligned) {
-      found_[task.search].push_back(
+      found_[task.search].add(
           {double(window.begin) + aligned->start, aligned->score, aligned->speed});
     }
     return {};
@@ -277,28 +282,13 @@ class Confirmer {
   }
 
   Result<> tell(std::size_t search) {
-    std::vector<Found>& all = found_[search];
-    std::sort(all.begin(), all.end(),
-              [](const Found& a, const Found& b) { return a.score > b.score; });
-    const double apart = std::min<double>(kRate / 40.0, double(clip_of(search).samples()) / 4);
-    std::vector<Found> kept;
-    for (const Found& found : all) {
-      if (is_cut_off(found, clip_of(search))) continue;
-      const auto near = [&](const Found& other) {
-        return std::fabs(other.sample - found.sample) < apart;
-      };
-      if (kept.size() < kOccurrencesMax && std::none_of(kept.begin(), kept.end(), near)) {
-        kept.push_back(found);
-      }
-    }
-    std::sort(kept.begin(), kept.end(),
-              [](const Found& a, const Found& b) { return a.sample < b.sample; });
+    const Clip& clip = clip_of(search);
+    const auto cut_off = [&](const Found& found) { return is_cut_off(found, clip); };
     std::vector<Occurrence> result;
-    for (const Found& found : kept) {
+    for (const Found& found : found_[search].take(cut_off)) {
       const double ns = std::max(found.sample, 0.0) * 1e9 / kRate;
       result.push_back({std::llround(ns), std::min(found.score, 1.0), found.speed});
     }
-    all.clear();
     return on_found_(search, std::move(result));
   }
 
@@ -306,7 +296,7 @@ class Confirmer {
   std::span<const Search> searches_;
   const OnFound& on_found_;
   Correlator correlator_;
-  std::vector<std::vector<Found>> found_;
+  std::vector<Finds> found_;
   std::vector<std::size_t> open_;         // tasks left
   std::vector<std::int64_t> done_until_;  // all places before were looked at
 };

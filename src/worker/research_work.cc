@@ -16,7 +16,9 @@ namespace {
 constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr std::size_t kFramedBytesMax = kFingerprintBytesMax + 64 * 1024;
 
+// What a box says of a file is a sentence; what happened to a box needs its kind.
 std::string text_of(const Failure& failure) {
+  if (failure.kind == ErrorKind::Corrupt) return failure.message;
   return fmt::format("{}: {}", model::to_string(failure.kind), failure.message);
 }
 
@@ -113,7 +115,7 @@ net::Task<Result<>> Researcher::make_fingerprint(WorkPtr work) {
     if (stopping_) co_return Error{Errc::Canceled, "the researcher stops"};
     if (end.failure) {
       if (end.seen_by_box && ++deaths < kDeathsMax) continue;
-      co_return Error{Errc::Corrupt, "the episode cannot be read: " + text_of(*end.failure)};
+      co_return Error{Errc::Corrupt, "the episode: " + text_of(*end.failure)};
     }
     CO_TRY_ASSIGN(const MadeFingerprint made, parse_framed(output));
     CO_TRY_ASSIGN(io::Descriptor file, make_memory_file(made.bytes));

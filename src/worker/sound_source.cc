@@ -98,7 +98,8 @@ class FileSource final : public SoundSource {
     decoder_.reset();
     mixer_.reset();
     av_ = std::make_unique<AvInput>(input_);
-    if (const auto failure = av_->open()) return unreadable(failure->message);
+    if (const auto failure = av_->open())
+      return unreadable(failure->message + "; add a whole copy");
     AVFormatContext* context = av_->context();
     const int best = ::av_find_best_stream(context, AVMEDIA_TYPE_AUDIO, -1, -1, nullptr, 0);
     if (best < 0) return unreadable("the file has no sound track");

@@ -67,7 +67,8 @@ class CurationTest : public store::StoreTest {
     CuratorOptions options;
     options.allow_private = "*";
     options.gap_ms = 0;
-    options.tries_max = 1;
+    options.tries_max = tries_max_;
+    options.feed_entries_max = 500;
     loop_->run([&] { curator_ = std::make_unique<Curator>(std::move(parts), options); });
     queue::Processors processors;
     CHECK_OK(curator_->add_processors(processors));
@@ -137,6 +138,7 @@ class CurationTest : public store::StoreTest {
     return source;
   }
 
+  std::int64_t tries_max_ = 1;
   FeedSite site_;
   std::unique_ptr<store::Readers> readers_;
   std::unique_ptr<io::Pool> pool_;
@@ -180,6 +182,23 @@ TEST_P(CurationTest, MoreEntriesThanOneTransactionTakes) {
   EXPECT_THAT(episodes.begin()->second.problem, HasSubstr("not-found"));
 }
 
+// Each page leads to another one.
+TEST_P(CurationTest, AFeedThatNeverEndsIsReadUpToALimit) {
+  for (int page = 1; page <= 10; ++page) {
+    std::vector<support::FeedItem> items;
+    for (int i = 0; i < 200; ++i) items.push_back({fmt::format("g{}", i), "The same", "gone.wav"});
+    const std::string path = page == 1 ? "/feed.xml" : fmt::format("/{}.xml", page);
+    site_.put_feed(items, path, fmt::format("{}.xml", page + 1));
+  }
+  const tree::JobId job = begin(Kind::Episode, {feed_source()});
+  ASSERT_TRUE(ends(job));
+  const auto sources =
+      readers_->run([job](Tx& tx) { return list_sources(tx, job, kSourcesListedMax); });
+  ASSERT_EQ(sources->size(), 3U) << "200 of each";
+  EXPECT_EQ(sources->at(1).problem, "");
+  EXPECT_THAT(sources->at(2).problem, HasSubstr("600 entries were taken"));
+}
+
 TEST_P(CurationTest, AServerThatDiesLeavesItToTheNext) {
   site_.put_sound("/1.wav", 1);
   support::Fault hang;
@@ -199,6 +218,91 @@ TEST_P(CurationTest, AServerThatDiesLeavesItToTheNext) {
   EXPECT_EQ(one.media, MediaState::Ready);
   EXPECT_GT(one.number, 0);
   EXPECT_EQ(site_.times("/1.wav"), 2U);
+}
+
+// The feed answers, and the sound is away for an hour; then the other way round.
+TEST_P(CurationTest, WhatACanceledJobWaitsForEndsWithIt) {
+  stop();
+  tries_max_ = 4;
+  start();
+  support::Fault away;
+  away.status = 503;
+  away.times = 1;
+  away.headers = {{"Retry-After", "3600"}};
+  site_.put_sound("/1.wav", 1);
+  site_.put_feed({{"g1", "One", "1.wav"}});
+  for (const char* path : {"/1.wav", "/feed.xml"}) {
+    const std::size_t before = site_.times(path);
+    away.nth = static_cast<int>(before) + 1;
+    site_.files().add_fault(path, away);
+    const tree::JobId job = begin(Kind::Episode, {feed_source()});
+    const auto give_up = std::chrono::steady_clock::now() + support::kProgramPatience;
+    while (site_.times(path) == before && std::chrono::steady_clock::now() < give_up) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    // Its item may be on its way to sleep just now.
+    const auto canceled =
+        writer_->run({}, [job](Tx& tx) -> Result<tree::Job> { return tree::cancel_job(tx, job); });
+    ASSERT_TRUE(canceled.ok());
+    loop_->run_task([&]() -> net::Task<> { return curator_->job_canceled(job); });
+    EXPECT_TRUE(ends(job)) << path;
+    EXPECT_EQ(site_.times(path), before + 1) << "nobody asks again";
+  }
+  EXPECT_THAT(all(Kind::Episode).at("One").problem, HasSubstr("canceled"));
+  // What it lacks comes when it is asked for again.
+  ASSERT_TRUE(ends(begin(Kind::Episode, {feed_source()})));
+  EXPECT_EQ(all(Kind::Episode).at("One").media, MediaState::Ready);
+  EXPECT_EQ(all(Kind::Episode).at("One").problem, "");
+}
+
+TEST_P(CurationTest, ANewVersionThatCouldNotBeHadIsTriedAgain) {
+  site_.put_sound("/1.wav", 1);
+  site_.put_feed({{"g1", "One", "1.wav"}});
+  ASSERT_TRUE(ends(begin(Kind::Episode, {feed_source()})));
+  const Curated before = all(Kind::Episode).at("One");
+  site_.put_feed({{"g1", "One", "2.wav"}});
+  ASSERT_TRUE(ends(begin(Kind::Episode, {feed_source()})));
+  const Curated between = all(Kind::Episode).at("One");
+  EXPECT_EQ(between.sha256, before.sha256) << "what is here stays";
+  EXPECT_THAT(between.problem, HasSubstr("not-found"));
+  site_.put_sound("/2.wav", 2);
+  ASSERT_TRUE(ends(begin(Kind::Episode, {feed_source()})));
+  const Curated after = all(Kind::Episode).at("One");
+  EXPECT_EQ(after.media, MediaState::Ready);
+  EXPECT_EQ(after.problem, "");
+  EXPECT_NE(after.sha256, before.sha256);
+  ASSERT_TRUE(ends(begin(Kind::Episode, {feed_source()})));
+  EXPECT_EQ(site_.times("/1.wav"), 1U);
+  EXPECT_EQ(site_.times("/2.wav"), 2U) << "what is here is not fetched again";
+}
+
+TEST_P(CurationTest, AnEarlierJobThatEndsLateChangesNothingOfWhatALaterOneBrought) {
+  site_.put_sound("/1.wav", 1);
+  site_.put_feed({{"g1", "One", "1.wav"}});
+  support::Fault hang;
+  hang.kind = support::Fault::Kind::Hang;
+  hang.after = 10;
+  site_.files().add_fault("/1.wav", hang);
+  const tree::JobId first = begin(Kind::Episode, {feed_source()});
+  const auto give_up = std::chrono::steady_clock::now() + support::kProgramPatience;
+  while (site_.times("/1.wav") == 0 && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  const auto canceled = writer_->run(
+      {}, [first](Tx& tx) -> Result<tree::Job> { return tree::cancel_job(tx, first); });
+  ASSERT_TRUE(canceled.ok());
+  const tree::JobId second = begin(Kind::Episode, {feed_source()});
+  ASSERT_NE(first, second);
+  ASSERT_TRUE(ends(second));
+  EXPECT_EQ(all(Kind::Episode).at("One").media, MediaState::Ready);
+  // The first one's request ends now, and with it the first one.
+  stop();
+  start();
+  ASSERT_TRUE(ends(first));
+  const Curated one = all(Kind::Episode).at("One");
+  EXPECT_EQ(one.media, MediaState::Ready);
+  EXPECT_EQ(one.problem, "");
+  EXPECT_EQ(one.job, second);
 }
 
 TEST_P(CurationTest, AFeedIsCheckedByOneAtATimeAndLessOftenWhereItFails) {

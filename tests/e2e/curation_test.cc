@@ -199,12 +199,15 @@ TEST_F(CurationTest, FilesAndFoldersBecomeClipsByTheirBytes) {
 
 class ServedCurationTest : public CurationTest {
  protected:
-  void serve() {
-    server_ = folder_.start({"serve", "--listen", "127.0.0.1:0"}, kHere);
+  void serve(const support::Environment& environment = kHere) {
+    server_ = folder_.start({"serve", "--listen", "127.0.0.1:0"}, environment);
     const auto line = server_->wait_for_line(support::Output::Standard, "http://");
     CHECK_OK(line);
+    url_ = line->substr(line->find("http://"));
+    url_ = url_.substr(0, url_.find(' '));
   }
   std::unique_ptr<support::Program> server_;
+  std::string url_;
 };
 
 TEST_F(ServedCurationTest, AFeedIsLookedAtAgain) {
@@ -234,6 +237,70 @@ TEST_F(ServedCurationTest, AFeedIsLookedAtAgain) {
       run({"episodes", "remove-feed", json::serialize(feed.at("feed"))}).status.exited_with(0));
   EXPECT_TRUE(list("episodes", "feeds").empty());
   EXPECT_EQ(list().size(), 2U) << "what it brought stays";
+}
+
+// The site is down for a while: what waits for it ends with its job, and comes with the next one.
+class CanceledCurationTest : public ServedCurationTest {
+ protected:
+  // One of three is here, and the site wants to be left alone for an hour.
+  void begin() {
+    for (int i = 1; i <= 3; ++i) site_.put_sound(fmt::format("/{}.wav", i), std::uint64_t(i));
+    support::Fault busy;
+    busy.status = 503;
+    busy.times = 1;
+    busy.headers = {{"Retry-After", "3600"}};
+    for (const char* path : {"/2.wav", "/3.wav"}) site_.files().add_fault(path, busy);
+    site_.put_feed({{"g1", "One", "1.wav"}, {"g2", "Two", "2.wav"}, {"g3", "Three", "3.wav"}});
+    adding_ = folder_.start({"episodes", "add", site_.url()}, kHere);
+    ASSERT_TRUE(eventually([&] {
+      return site_.times("/2.wav") == 1 && site_.times("/3.wav") == 1 && list().size() == 3 &&
+             text(titled("One"), "media") == "ready";
+    }));
+  }
+  void expect_ended() {
+    ASSERT_TRUE(eventually([&] {
+      return text(titled("Two"), "media") == "failed" && text(titled("Three"), "media") == "failed";
+    }));
+    EXPECT_THAT(text(titled("Two"), "problem"), HasSubstr("canceled"));
+    EXPECT_EQ(text(titled("One"), "media"), "ready") << "what is here stays";
+    EXPECT_TRUE(eventually([&] { return text(run_json({"job", "1"}), "state") == "canceled"; }));
+    EXPECT_EQ(site_.times("/2.wav"), 1U) << "nobody wants it any more";
+  }
+  void expect_all_come() {
+    run({"episodes", "add", site_.url()});
+    ASSERT_EQ(list().size(), 3U);
+    for (const char* title : {"One", "Two", "Three"}) {
+      EXPECT_EQ(text(titled(title), "media"), "ready") << title;
+      EXPECT_EQ(text(titled(title), "problem"), "") << title;
+    }
+    EXPECT_EQ(site_.times("/1.wav"), 1U);
+    expect_clean();
+  }
+  std::unique_ptr<support::Program> adding_;
+};
+
+TEST_F(CanceledCurationTest, EndsAndWhatItLacksComesWhenItIsAskedForAgain) {
+  serve();
+  ASSERT_NO_FATAL_FAILURE(begin());
+  EXPECT_TRUE(run({"cancel", "1"}).status.exited_with(0));
+  ASSERT_NO_FATAL_FAILURE(expect_ended());
+  const auto ended = adding_->wait();
+  ASSERT_TRUE(ended.ok()) << "who waits for the job hears of its end";
+  EXPECT_TRUE(ended->exited_with(1));
+  expect_all_come();
+}
+
+TEST_F(CanceledCurationTest, EndsWhereTheServerDiedBeforeItWokeWhatWaits) {
+  support::Environment armed = kHere;
+  armed.emplace_back("QUERN_CRASH", "point:curation.woken");
+  serve(armed);
+  ASSERT_NO_FATAL_FAILURE(begin());
+  adding_->kill();
+  EXPECT_FALSE(run({"cancel", "1", "--server", url_}).status.exited_with(0));
+  ASSERT_TRUE(server_->wait().ok());
+  serve();
+  ASSERT_NO_FATAL_FAILURE(expect_ended());
+  expect_all_come();
 }
 
 TEST_F(ServedCurationTest, AJobThatIsDeletedTakesItsEpisodesAlong) {

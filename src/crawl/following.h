@@ -59,6 +59,7 @@ class Follower : public std::enable_shared_from_this<Follower> {
   net::Task<Result<bool>> look();
   net::Task<Result<>> follow(const ReadyPage& ready);
   net::Task<Result<>> settle(const ReadyPage& ready, const Site& site, const FoundLinks& found,
+  bool begin_some(ReadyPages ready);
                              bool canonical_is_good);
   net::Task<Result<Site>> site_named(const std::string& name, std::int64_t at_once);
   net::Task<Result<bool>> drop_unmet(tree::JobId job);
@@ -73,6 +74,7 @@ class Follower : public std::enable_shared_from_this<Follower> {
   bool stopping_ = false;
   std::set<PageId> at_;  // pages that are being followed
   std::set<tree::JobId> may_end_;
+  PageId further_;       // so far behind the first ones it was looked
   std::map<std::string, Site> sites_;
   net::Event changed_;
 };

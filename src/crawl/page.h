@@ -158,7 +158,8 @@ Result<std::int64_t> cancel_pages(store::Tx& tx, tree::JobId job, SiteId site);
 Result<Page> load_page(store::Tx& tx, PageId id);  // Missing
 Result<std::optional<Page>> find_page(store::Tx& tx, tree::CollectionId collection,
                                       const std::string& url);
-// Fetched pages whose file is ingested or that need none, behind an id; with the state of the file.
+// Fetched pages whose file is ingested or that need none, among the next ones behind an id; with
+// the state of the file.
 struct ReadyPage {
   Page page;
   bool file_failed = false;
@@ -167,6 +168,11 @@ struct ReadyPage {
   std::optional<tree::ShardId> old_shard;
   std::optional<tree::ShardId> shard;
 };
-Result<std::vector<ReadyPage>> list_ready(store::Tx& tx, PageId after, std::size_t limit);
+struct ReadyPages {
+  std::vector<ReadyPage> pages;
+  PageId last;        // that was looked at
+  bool more = false;  // behind it there may be others
+};
+Result<ReadyPages> list_ready(store::Tx& tx, PageId after, std::size_t looked_at_max);
 
 }  // namespace quern::crawl

@@ -269,7 +269,7 @@ net::Task<Result<bool>> Follower::try_end(tree::JobId job) {
   CO_TRY_ASSIGN(const Crawl crawl, std::move(loaded));
   if (crawl.ended) co_return true;
   if (crawl.canceled) {
-    CO_TRY(co_await cancel_open(crawl));
+    CO_TRY(co_await cancel_open(crawl, "the crawl was canceled"));
   } else if (!crawl.seeded || crawl.sums.open > 0) {
     co_return false;
   }
@@ -302,7 +302,7 @@ net::Task<Result<bool>> Follower::drop_unmet(tree::JobId job) {
   co_return Error{Errc::Canceled, "the server is stopping"};
 }
 
-net::Task<Result<bool>> Follower::cancel_open(const Crawl& crawl) {
+net::Task<Result<bool>> Follower::cancel_open(const Crawl& crawl, std::string why) {
   std::string after;
   while (!stopping_) {
     auto list = [job = crawl.job, after](Tx& tx) {
@@ -312,9 +312,10 @@ net::Task<Result<bool>> Follower::cancel_open(const Crawl& crawl) {
                   co_await queue::read(parts_.loop, parts_.readers, std::move(list)));
     for (const SiteSums& one : sites) {
       for (std::int64_t left = 1; left > 0;) {
-        auto cancel = store::Fenced{
-            store::Fence{one.site.partition.value, 0},
-            [job = crawl.job, site = one.site.id](Tx& tx) { return cancel_pages(tx, job, site); }};
+        auto cancel = store::Fenced{store::Fence{one.site.partition.value, 0},
+                                    [job = crawl.job, site = one.site.id, why](Tx& tx) {
+                                      return cancel_pages(tx, job, site, why);
+                                    }};
         CO_TRY_ASSIGN(
             left, co_await queue::write(
                       parts_.loop, parts_.writer.lane(queue::lane_of(one.site.partition)), cancel));

@@ -116,12 +116,29 @@ net::Response answer_of(const Capture& capture, crawl::Replay replay) {
   return answer;
 }
 
+// A revisit may refer to another address: its record says to which.
+net::Task<Result<>> look_elsewhere(PartsPtr parts, Found& found) {
+  auto name = [folder = parts->crawl->warcs(), at = found.capture.at] {
+    return crawl::revisited_url(folder, at);
+  };
+  CO_TRY_ASSIGN(const std::string url, co_await offload(parts->loop, parts->pool, std::move(name)));
+  if (url.empty() || !web::Url::parse(url).ok()) co_return Result<>();
+  auto load = [url, capture = found.capture](Tx& tx) {
+    return crawl::original_of(tx, capture, url);
+  };
+  CO_TRY_ASSIGN(found.original, co_await read(parts->loop, parts->readers, std::move(load)));
+  co_return Result<>();
+}
+
 net::Task<Result<>> show(PartsPtr parts, Call call) {
   CO_TRY_ASSIGN(const Asked asked, parse_address(call.exchange.request().target));
   CO_TRY_ASSIGN(const std::int64_t at_us, web::parse_timestamp14(asked.timestamp));
   const std::string collection = call.caller.collection.value_or("");
   auto load = [=](Tx& tx) { return find(tx, collection, asked, at_us); };
-  CO_TRY_ASSIGN(const Found found, co_await read(parts->loop, parts->readers, std::move(load)));
+  CO_TRY_ASSIGN(Found found, co_await read(parts->loop, parts->readers, std::move(load)));
+  if (found.capture.at.revisit && !found.original) {
+    CO_TRY(co_await look_elsewhere(parts, found));
+  }
   const crawl::NewCapture& at = found.original ? found.original->at : found.capture.at;
   auto replay = [folder = parts->crawl->warcs(), at] { return crawl::read_capture(folder, at); };
   CO_TRY_ASSIGN(crawl::Replay bytes, co_await offload(parts->loop, parts->pool, std::move(replay)));

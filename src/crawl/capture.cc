@@ -28,6 +28,13 @@ constexpr Sql kNearest{
 constexpr Sql kOriginal{QUERN_CAPTURE
                         " WHERE c.collection = $1 AND c.surt = $2 AND c.at_us <= $3"
                         " AND c.digest = $4 AND NOT c.revisit ORDER BY c.at_us DESC LIMIT 1"};
+constexpr Sql kResponse{QUERN_CAPTURE
+                        " WHERE c.collection = $1 AND c.surt = $2 AND c.at_us = $3"
+                        " AND NOT c.revisit ORDER BY c.id LIMIT 1"};
+constexpr Sql kSame{QUERN_CAPTURE
+                    " WHERE c.collection = $1 AND c.surt = $2 AND c.at_us = $3 AND c.url = $4"
+                    " AND c.digest = $5 AND c.status = $6 AND c.revisit = $7"
+                    " ORDER BY c.id LIMIT 1"};
 constexpr Sql kEnd{"SELECT coalesce(max(warc_end), 0) FROM capture WHERE warc = $1"};
 constexpr Sql kWarcs{"SELECT DISTINCT warc FROM capture WHERE collection = $1 ORDER BY warc"};
 
@@ -92,11 +99,31 @@ Result<std::optional<Capture>> nearest_capture(Tx& tx, const std::string& collec
   return first_in(rows);
 }
 
-Result<std::optional<Capture>> original_of(Tx& tx, const Capture& revisit) {
+Result<std::optional<Capture>> original_of(Tx& tx, const Capture& revisit, const std::string& url) {
   const NewCapture& at = revisit.at;
-  TRY_ASSIGN(const Rows rows,
-             tx.query(kOriginal, revisit.collection, at.surt, at.at_us, at.digest));
+  std::string surt = at.surt;
+  if (!url.empty()) {
+    TRY_ASSIGN(const web::Url parsed, web::Url::parse(url));
+    surt = web::surt(web::canonical_url(parsed));
+  }
+  TRY_ASSIGN(const Rows rows, tx.query(kOriginal, revisit.collection, surt, at.at_us, at.digest));
   return first_in(rows);
+}
+
+Result<std::optional<Capture>> find_response(Tx& tx, tree::CollectionId collection,
+                                             const std::string& url, std::int64_t at_us) {
+  TRY_ASSIGN(const web::Url parsed, web::Url::parse(url));
+  TRY_ASSIGN(const Rows rows,
+             tx.query(kResponse, collection, web::surt(web::canonical_url(parsed)), at_us));
+  return first_in(rows);
+}
+
+Result<std::optional<CaptureId>> find_same(Tx& tx, tree::CollectionId collection,
+                                           const NewCapture& capture) {
+  TRY_ASSIGN(const Rows rows, tx.query(kSame, collection, capture.surt, capture.at_us, capture.url,
+                                       capture.digest, capture.status, capture.revisit));
+  if (rows.empty()) return std::optional<CaptureId>();
+  return std::optional<CaptureId>(capture_of(rows[0]).id);
 }
 
 Result<std::vector<std::string>> list_warcs(Tx& tx, tree::CollectionId collection) {

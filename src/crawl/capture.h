@@ -36,8 +36,16 @@ Result<std::vector<Capture>> list_index(store::Tx& tx, tree::CollectionId collec
 // empty.
 Result<std::optional<Capture>> nearest_capture(store::Tx& tx, const std::string& collection,
                                                const std::string& url, std::int64_t at_us);
-// The capture with the bytes that a revisit refers to.
-Result<std::optional<Capture>> original_of(store::Tx& tx, const Capture& revisit);
+// The capture with the bytes that a revisit refers to; `url`: of what it refers to, where that is
+// another address.
+Result<std::optional<Capture>> original_of(store::Tx& tx, const Capture& revisit,
+                                           const std::string& url = "");
+// The capture of an address at an instant that has bytes.
+Result<std::optional<Capture>> find_response(store::Tx& tx, tree::CollectionId collection,
+                                             const std::string& url, std::int64_t at_us);
+// The one that says the same: of one address, at one instant, with that payload.
+Result<std::optional<CaptureId>> find_same(store::Tx& tx, tree::CollectionId collection,
+                                           const NewCapture& capture);
 // Names of WARC files that a collection's captures lie in.
 Result<std::vector<std::string>> list_warcs(store::Tx& tx, tree::CollectionId collection);
 

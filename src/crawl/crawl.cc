@@ -48,8 +48,10 @@ constexpr Sql kPlan{
     " JOIN collection AS c ON c.id = p.collection"
     " WHERE c.name = $1 AND s.name = $2 AND p.period_us > 0"};
 constexpr Sql kDue{
-    "SELECT s.name, p.orders FROM site_plan AS p JOIN site AS s ON s.id = p.site"
-    " WHERE p.period_us > 0 AND p.next_us > 0 AND p.next_us <= $1 ORDER BY p.next_us LIMIT $2"};
+    "SELECT s.name, p.orders, p.next_us, p.site, p.collection FROM site_plan AS p"
+    " JOIN site AS s ON s.id = p.site WHERE p.period_us > 0 AND p.next_us > 0 AND p.next_us <= $1"
+    " AND (p.next_us, p.site, p.collection) > ($2, $3, $4)"
+    " ORDER BY p.next_us, p.site, p.collection LIMIT $5"};
 constexpr Sql kSites{
     "SELECT s.name, c.admitted, c.open, c.inside, c.unchanged, c.failed, c.bytes"
     " FROM crawl_site AS c JOIN site AS s ON s.id = c.site WHERE c.job = $1 AND s.name > $2"
@@ -69,6 +71,15 @@ constexpr Sql kNextTime{
 constexpr Sql kJobRuns{"SELECT 1 FROM job WHERE id = $1 AND state = 1 AND NOT deleting"};
 constexpr Sql kRemovePages{
     "DELETE FROM page WHERE id IN (SELECT id FROM page WHERE job = $1 ORDER BY id LIMIT $2)"};
+// Pages that another crawl has wanted since, and found as they were: their documents go with the
+// crawl that fetched them.
+constexpr Sql kForgetFiles{
+    "UPDATE page SET file = NULL, etag = NULL, last_modified = NULL, digest = NULL,"
+    " why = CASE WHEN state = 3 THEN 'the crawl that fetched it was deleted' ELSE why END,"
+    " why_kind = CASE WHEN state = 3 THEN 'gone' ELSE why_kind END,"
+    " state = CASE WHEN state = 3 THEN 4 ELSE state END"
+    " WHERE id IN (SELECT p.id FROM file AS f JOIN page AS p ON p.file = f.id"
+    " WHERE f.job = $1 AND f.parent IS NULL LIMIT $2)"};
 constexpr Sql kRemoveSites{"DELETE FROM crawl_site WHERE job = $1"};
 constexpr Sql kRemoveCrawl{"DELETE FROM crawl WHERE job = $1"};
 #define QUERN_GONE " WHERE collection NOT IN (SELECT id FROM collection)"
@@ -179,13 +190,17 @@ Result<std::optional<CrawlOrder>> find_plan(Tx& tx, const std::string& collectio
   return std::optional<CrawlOrder>(std::move(order));
 }
 
-Result<std::vector<DuePlan>> list_due(Tx& tx, std::size_t limit) {
+Result<std::vector<DuePlan>> list_due(Tx& tx, const std::optional<DuePlan>& after,
+                                      std::size_t limit) {
+  const DuePlan place = after.value_or(DuePlan{});
   TRY_ASSIGN(const std::int64_t now_us, tx.now_us());
-  TRY_ASSIGN(const Rows rows, tx.query(kDue, now_us, limit));
+  TRY_ASSIGN(const Rows rows,
+             tx.query(kDue, now_us, place.next_us, place.id, place.collection, limit));
   std::vector<DuePlan> plans;
   for (const Row row : rows) {
     TRY_ASSIGN(CrawlOrder order, parse_order(row.get<std::string>(1)));
-    plans.push_back({row.get<std::string>(0), std::move(order)});
+    plans.push_back({row.get<std::string>(0), std::move(order), row.get<std::int64_t>(2),
+                     row.get<SiteId>(3), row.get<tree::CollectionId>(4)});
   }
   return plans;
 }
@@ -237,7 +252,10 @@ Result<bool> end_crawl(Tx& tx, tree::JobId job) {
 
 Result<bool> remove_crawl(Tx& tx, tree::JobId job) {
   TRY_ASSIGN(const std::int64_t pages, tx.exec(kRemovePages, job, kRemovedAtOnce));
+  crash_point("crawl.pages.removed");
   if (pages > 0) return false;
+  TRY_ASSIGN(const std::int64_t others, tx.exec(kForgetFiles, job, kRemovedAtOnce));
+  if (others > 0) return false;
   TRY(tx.exec(kRemoveSites, job));
   TRY(tx.exec(kRemoveCrawl, job));
   return true;

@@ -68,8 +68,14 @@ Result<std::optional<CrawlOrder>> find_plan(store::Tx& tx, const std::string& co
 struct DuePlan {
   std::string site;
   CrawlOrder order;
+  // Its place in the list.
+  std::int64_t next_us = 0;
+  SiteId id;
+  tree::CollectionId collection;
 };
-Result<std::vector<DuePlan>> list_due(store::Tx& tx, std::size_t limit);
+// Behind a place; from the beginning on where that is none.
+Result<std::vector<DuePlan>> list_due(store::Tx& tx, const std::optional<DuePlan>& after,
+                                      std::size_t limit);
 
 struct SiteSums {
   Site site;
@@ -90,8 +96,9 @@ Result<std::vector<Unmet>> list_unmet(store::Tx& tx, tree::JobId job, std::size_
 Result<bool> end_crawl(store::Tx& tx, tree::JobId job);
 
 // What a crawl's job leaves when it is deleted: its own rows, and pages that nobody has wanted
-// since. Captures stay with the collection, and go with it. Up to kRemovedAtOnce rows; whether
-// nothing is left.
+// since; what another crawl found unchanged since is out, for its document goes, too, and is
+// fetched anew by the next one. Captures stay with the collection, and go with it. Up to
+// kRemovedAtOnce rows; whether nothing is left.
 inline constexpr std::int64_t kRemovedAtOnce = 500;
 Result<bool> remove_crawl(store::Tx& tx, tree::JobId job);
 // Of a collection that is gone: its captures, pages and plans. Whether nothing is left.

@@ -19,6 +19,7 @@ using queue::Outcome;
 using store::Tx;
 
 constexpr std::size_t kRobotsKept = 10'000;
+constexpr std::size_t kFailuresKept = 10'000;  // sites
 constexpr int kRobotsHopsMax = 5;
 constexpr std::int64_t kRobotsMs = 60'000;
 
@@ -117,7 +118,7 @@ net::Task<Result<Outcome>> PageFetcher::work_on(queue::Work work) {
     const Reason why{"canceled", "the crawl was canceled", false};
     co_return co_await leave_out(task, why);
   }
-  if (failures_[task.site.id] >= kDeadSiteFailures && task.tries > 1) {
+  if (task.tries > 1 && is_dead(task.site.id)) {
     const Reason why{"fetch", "its site did not answer many times in a row", true};
     co_return co_await leave_out(task, why);
   }
@@ -280,9 +281,23 @@ net::Task<std::optional<web::Fetched>> PageFetcher::ask(Task& task, web::FetchOr
   web::Fetched fetched = co_await net::await_callback<web::Fetched>(parts_.loop, submit);
   gates_.leave(task.site.id, task.gap_ms);
   if (stopping_) co_return std::nullopt;
-  std::int64_t& failures = failures_[task.site.id];
-  failures = fetched.status > 0 ? 0 : failures + 1;
+  note_answer(task.site.id, fetched.status > 0);
   co_return fetched;
+}
+
+bool PageFetcher::is_dead(SiteId site) const {
+  const auto failures = failures_.find(site);
+  return failures != failures_.end() && failures->second >= kDeadSiteFailures;
+}
+
+// Of sites that answer nothing is kept. Where too many do not, their counts begin anew.
+void PageFetcher::note_answer(SiteId site, bool came) {
+  if (came) {
+    failures_.erase(site);
+    return;
+  }
+  if (failures_.size() >= kFailuresKept && !failures_.contains(site)) failures_.clear();
+  ++failures_[site];
 }
 
 net::Task<Result<Outcome>> PageFetcher::fetch_page(Task& task) {

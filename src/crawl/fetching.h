@@ -72,6 +72,8 @@ class PageFetcher final : public queue::Processor,
   net::Task<Result<bool>> load_robots(Task& task);
   net::Task<Result<bool>> fetch_robots(Task& task);
   net::Task<std::optional<web::Fetched>> ask(Task& task, web::FetchOrder order);
+  bool is_dead(SiteId site) const;
+  void note_answer(SiteId site, bool came);
   net::Task<Result<queue::Outcome>> fetch_page(Task& task);
   net::Task<Result<queue::Outcome>> come_back(Task& task, const FetchPlan& plan);
   net::Task<Result<queue::Outcome>> take(Task& task, web::Fetched fetched);
@@ -83,7 +85,7 @@ class PageFetcher final : public queue::Processor,
   bool stopping_ = false;
   std::size_t under_way_ = 0;
   std::map<SiteId, Robots> robots_;
-  std::map<SiteId, std::int64_t> failures_;  // in a row
+  std::map<SiteId, std::int64_t> failures_;  // in a row, of sites that have not answered
 };
 
 }  // namespace quern::crawl

@@ -14,7 +14,10 @@ namespace {
 using store::Tx;
 
 constexpr std::size_t kFollowedAtOnce = 32;
+// Pages become ready about in the order in which they were fetched; where the first ones are held
+// up, a place that moves on with each look finds the others.
 constexpr std::size_t kReadyListed = 200;
+constexpr std::size_t kReadyListedFurther = 1000;
 constexpr std::size_t kUnmetListed = 100;
 constexpr std::size_t kSitesKept = 20'000;
 constexpr std::int64_t kLookMs = 1000;
@@ -79,16 +82,31 @@ net::Task<> Follower::run(std::shared_ptr<Follower> self) {
 // Whether there may be more at once.
 net::Task<Result<bool>> Follower::look() {
   auto list = [](Tx& tx) { return list_ready(tx, PageId{}, kReadyListed); };
-  CO_TRY_ASSIGN(std::vector<ReadyPage> ready,
-                co_await queue::read(parts_.loop, parts_.readers, list));
+  CO_TRY_ASSIGN(ReadyPages first, co_await queue::read(parts_.loop, parts_.readers, list));
+  const bool more = first.more;
+  further_ = std::max(further_, first.last);
+  bool began = begin_some(std::move(first));
+  if (more && at_.size() < kFollowedAtOnce) {
+    auto list_further = [after = further_](Tx& tx) {
+      return list_ready(tx, after, kReadyListedFurther);
+    };
+    CO_TRY_ASSIGN(ReadyPages further,
+                  co_await queue::read(parts_.loop, parts_.readers, list_further));
+    further_ = further.more ? further.last : PageId{};
+    began = begin_some(std::move(further)) || began;
+  }
+  co_return began&& more;
+}
+
+bool Follower::begin_some(ReadyPages ready) {
   bool began = false;
-  for (ReadyPage& one : ready) {
+  for (ReadyPage& one : ready.pages) {
     if (at_.size() >= kFollowedAtOnce) break;
     if (!at_.insert(one.page.id).second) continue;
     began = true;
     parts_.loop.spawn("crawl.follow_one", follow_one(shared_from_this(), std::move(one)));
   }
-  co_return began&& ready.size() == kReadyListed;
+  return began;
 }
 
 net::Task<> Follower::follow_one(std::shared_ptr<Follower> self, ReadyPage ready) {
@@ -251,7 +269,7 @@ net::Task<Result<bool>> Follower::try_end(tree::JobId job) {
   CO_TRY_ASSIGN(const Crawl crawl, std::move(loaded));
   if (crawl.ended) co_return true;
   if (crawl.canceled) {
-    CO_TRY(co_await cancel_open(crawl));
+    CO_TRY(co_await cancel_open(crawl, "the crawl was canceled"));
   } else if (!crawl.seeded || crawl.sums.open > 0) {
     co_return false;
   }
@@ -284,7 +302,7 @@ net::Task<Result<bool>> Follower::drop_unmet(tree::JobId job) {
   co_return Error{Errc::Canceled, "the server is stopping"};
 }
 
-net::Task<Result<bool>> Follower::cancel_open(const Crawl& crawl) {
+net::Task<Result<bool>> Follower::cancel_open(const Crawl& crawl, std::string why) {
   std::string after;
   while (!stopping_) {
     auto list = [job = crawl.job, after](Tx& tx) {
@@ -294,9 +312,10 @@ net::Task<Result<bool>> Follower::cancel_open(const Crawl& crawl) {
                   co_await queue::read(parts_.loop, parts_.readers, std::move(list)));
     for (const SiteSums& one : sites) {
       for (std::int64_t left = 1; left > 0;) {
-        auto cancel = store::Fenced{
-            store::Fence{one.site.partition.value, 0},
-            [job = crawl.job, site = one.site.id](Tx& tx) { return cancel_pages(tx, job, site); }};
+        auto cancel = store::Fenced{store::Fence{one.site.partition.value, 0},
+                                    [job = crawl.job, site = one.site.id, why](Tx& tx) {
+                                      return cancel_pages(tx, job, site, why);
+                                    }};
         CO_TRY_ASSIGN(
             left, co_await queue::write(
                       parts_.loop, parts_.writer.lane(queue::lane_of(one.site.partition)), cancel));

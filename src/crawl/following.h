@@ -52,17 +52,19 @@ class Follower : public std::enable_shared_from_this<Follower> {
                                         std::map<std::string, std::vector<Candidate>> by_site);
   // Ends it if nothing is left.
   net::Task<Result<bool>> try_end(tree::JobId job);
+  // Pages of a crawl that nobody fetches any more are out.
+  net::Task<Result<bool>> cancel_open(const Crawl& crawl, std::string why);
 
  private:
   static net::Task<> run(std::shared_ptr<Follower> self);
   static net::Task<> follow_one(std::shared_ptr<Follower> self, ReadyPage ready);
   net::Task<Result<bool>> look();
+  bool begin_some(ReadyPages ready);
   net::Task<Result<>> follow(const ReadyPage& ready);
   net::Task<Result<>> settle(const ReadyPage& ready, const Site& site, const FoundLinks& found,
                              bool canonical_is_good);
   net::Task<Result<Site>> site_named(const std::string& name, std::int64_t at_once);
   net::Task<Result<bool>> drop_unmet(tree::JobId job);
-  net::Task<Result<bool>> cancel_open(const Crawl& crawl);
   net::Task<> end_some();
 
   FollowingParts parts_;
@@ -72,6 +74,7 @@ class Follower : public std::enable_shared_from_this<Follower> {
   bool running_ = false;
   bool stopping_ = false;
   std::set<PageId> at_;  // pages that are being followed
+  PageId further_;       // so far behind the first ones it was looked
   std::set<tree::JobId> may_end_;
   std::map<std::string, Site> sites_;
   net::Event changed_;

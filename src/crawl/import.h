@@ -2,9 +2,10 @@
 // asking anybody. For what other programs have collected, and for a data folder whose database was
 // lost.
 //
-// Guarantee: each answer of the file is archived here and has its capture; of each address the
-// newest answer becomes the page. A file that is read twice gives its captures twice, and each page
-// once. Blocks; one thread.
+// Guarantee: each answer of the file is archived here and has its capture, a revisit one that
+// refers to the bytes of another; of each address the newest answer becomes the page, unless what
+// is known of it is newer. A file that is read twice, whole or after a death, changes nothing more:
+// what has its capture is not archived again. Blocks; one thread.
 #pragma once
 
 #include <atomic>
@@ -31,7 +32,7 @@ struct ImportParts {
 };
 
 struct ImportCounts {
-  std::int64_t captures = 0;
+  std::int64_t captures = 0;  // new ones
   std::int64_t pages = 0;
   std::int64_t skipped = 0;  // records that are no answer of the web
 };

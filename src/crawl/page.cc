@@ -61,6 +61,7 @@ constexpr Sql kAddCapture{
     "INSERT INTO capture (collection, url, surt, at_us, status, type, digest, revisit, warc,"
     " warc_at, warc_bytes, warc_end, page) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,"
     " $12, $13) RETURNING id"};
+constexpr Sql kCapturedAt{"SELECT at_us FROM capture WHERE id = $1"};
 constexpr Sql kRecord{
     "UPDATE page SET state = $2, why = $3, why_kind = $4, status = $5, etag = $6,"
     " last_modified = $7, digest = $8, type = $9, file = $10, old_file = $11, capture = $12,"
@@ -70,7 +71,7 @@ constexpr Sql kSettle{
     " links = NULL WHERE id = $1"};
 constexpr Sql kForgetOld{"UPDATE page SET old_file = NULL WHERE id = $1"};
 constexpr Sql kCancel{
-    "UPDATE page SET state = 4, why = 'the crawl was canceled', why_kind = 'canceled'"
+    "UPDATE page SET state = 4, why = $4, why_kind = 'canceled'"
     " WHERE id IN (SELECT id FROM page WHERE job = $1 AND state = 1 AND site = $2 LIMIT $3)"};
 
 store::Bytes bytes_of(const std::string& text) {
@@ -268,7 +269,10 @@ Result<Admitted> admit(Tx& tx, const AdmitOrder& order) {
   return Admission(tx, order).run();
 }
 
-Result<std::optional<Page>> put_page(Tx& tx, const AdmitOrder& order, const std::string& url) {
+Result<std::optional<Page>> put_page(Tx& tx, const AdmitOrder& order, const std::string& url,
+                                     std::int64_t at_us) {
+  TRY_ASSIGN(const auto ended, tx.find_value<bool>(kHasEnded, order.job));
+  if (!ended || *ended) return Error{Errc::Conflict, "the crawl has ended"};
   TRY_ASSIGN(const std::optional<Page> known, find_page(tx, order.collection, url));
   TRY_ASSIGN(const std::int64_t now_us, tx.now_us());
   const bool open =
@@ -276,7 +280,11 @@ Result<std::optional<Page>> put_page(Tx& tx, const AdmitOrder& order, const std:
   // Ours, from before a death.
   const bool ours = open && known->job == order.job && known->state == PageState::Waiting;
   if (ours) return known;
-  if (open) return std::optional<Page>();
+  if (open || (known && known->job == order.job)) return std::optional<Page>();
+  if (known && known->capture) {
+    TRY_ASSIGN(const auto has_us, tx.find_value<std::int64_t>(kCapturedAt, *known->capture));
+    if (has_us && *has_us > at_us) return std::optional<Page>();
+  }
   TRY(tx.exec(kFirst, order.job, order.site.id));
   TRY(count(tx, order.job, order.site.id, {.admitted = 1, .open = 1}));
   const std::string source = "archive";
@@ -308,7 +316,7 @@ Result<Recorded> record_fetch(Tx& tx, const FetchRecord& record) {
     return done;
   }
   TRY_ASSIGN(const std::int64_t now_us, tx.now_us());
-  std::optional<CaptureId> capture;
+  std::optional<CaptureId> capture = record.captured;
   if (record.capture) {
     TRY_ASSIGN(capture, add_capture(tx, page.collection, page.id, *record.capture));
   }
@@ -353,8 +361,12 @@ Result<bool> settle_page(Tx& tx, const Settle& settle) {
     TRY_ASSIGN(const bool gone, tree::remove_root(tx, *page.file));
     if (!gone) return false;
   }
-  const std::string& why = settle.why.empty() ? page.why : settle.why;
-  const std::string& kind = settle.why.empty() ? page.why_kind : settle.why_kind;
+  std::string why = settle.why.empty() ? page.why : settle.why;
+  std::string kind = settle.why.empty() ? page.why_kind : settle.why_kind;
+  if (why.empty() && !page.file) {
+    why = "the crawl that fetched it was deleted";
+    kind = "gone";
+  }
   const bool in = why.empty();
   const PageState state = in ? PageState::In : PageState::Out;
   TRY(tx.exec(kSettle, page.id, static_cast<int>(state), or_null(why), or_null(kind),
@@ -377,8 +389,8 @@ Result<bool> drop_page(Tx& tx, PageId id, const std::string& why) {
   return true;
 }
 
-Result<std::int64_t> cancel_pages(Tx& tx, tree::JobId job, SiteId site) {
-  TRY_ASSIGN(const std::int64_t canceled, tx.exec(kCancel, job, site, kAdmittedAtOnce));
+Result<std::int64_t> cancel_pages(Tx& tx, tree::JobId job, SiteId site, const std::string& why) {
+  TRY_ASSIGN(const std::int64_t canceled, tx.exec(kCancel, job, site, kAdmittedAtOnce, why));
   TRY(count(tx, job, site, {.open = -canceled}));
   return canceled;
 }

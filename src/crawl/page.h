@@ -86,10 +86,11 @@ struct Admitted {
 };
 Result<Admitted> admit(store::Tx& tx, const AdmitOrder& order);
 
-// A page whose bytes are in hand already: it waits for nothing but record_fetch(). None where it is
-// open for a crawl. The candidates of the order do not matter.
-Result<std::optional<Page>> put_page(store::Tx& tx, const AdmitOrder& order,
-                                     const std::string& url);
+// A page whose bytes are in hand already, of that time: it waits for nothing but record_fetch().
+// None where it is open for a crawl, where this one has had it, and where what is known of it is
+// newer. The candidates of the order do not matter.
+Result<std::optional<Page>> put_page(store::Tx& tx, const AdmitOrder& order, const std::string& url,
+                                     std::int64_t at_us);
 
 // A stored answer; where it stands in which WARC file.
 struct NewCapture {
@@ -113,6 +114,7 @@ Result<CaptureId> add_capture(store::Tx& tx, tree::CollectionId collection,
 struct FetchRecord {
   Page page;  // as it was when it was taken
   std::optional<NewCapture> capture;
+  std::optional<CaptureId> captured;  // it has one already
   // One of: a new root; the same as before; links only (a redirect); out.
   std::optional<tree::AddRoot> root;  // its index is set here
   bool unchanged = false;
@@ -153,12 +155,14 @@ Result<bool> settle_page(store::Tx& tx, const Settle& settle);
 Result<bool> drop_page(store::Tx& tx, PageId page, const std::string& why);
 
 // Waiting pages of a crawl that was canceled, up to kAdmittedAtOnce of a site; how many.
-Result<std::int64_t> cancel_pages(store::Tx& tx, tree::JobId job, SiteId site);
+Result<std::int64_t> cancel_pages(store::Tx& tx, tree::JobId job, SiteId site,
+                                  const std::string& why);
 
 Result<Page> load_page(store::Tx& tx, PageId id);  // Missing
 Result<std::optional<Page>> find_page(store::Tx& tx, tree::CollectionId collection,
                                       const std::string& url);
-// Fetched pages whose file is ingested or that need none, behind an id; with the state of the file.
+// Fetched pages whose file is ingested or that need none, among the next ones behind an id; with
+// the state of the file.
 struct ReadyPage {
   Page page;
   bool file_failed = false;
@@ -167,6 +171,11 @@ struct ReadyPage {
   std::optional<tree::ShardId> old_shard;
   std::optional<tree::ShardId> shard;
 };
-Result<std::vector<ReadyPage>> list_ready(store::Tx& tx, PageId after, std::size_t limit);
+struct ReadyPages {
+  std::vector<ReadyPage> pages;
+  PageId last;        // that was looked at
+  bool more = false;  // behind it there may be others
+};
+Result<ReadyPages> list_ready(store::Tx& tx, PageId after, std::size_t looked_at_max);
 
 }  // namespace quern::crawl

@@ -12,12 +12,18 @@ using store::Tx;
 
 constexpr Sql kById{"SELECT " QUERN_PAGE " FROM page AS p WHERE p.id = $1"};
 constexpr Sql kByKey{"SELECT " QUERN_PAGE " FROM page AS p WHERE p.collection = $1 AND p.key = $2"};
+// The limit is on what is looked at: a site that is fetched faster than it is read has any number
+// of pages that are not ready.
 constexpr Sql kReady{
     "SELECT " QUERN_PAGE
     ", f.error_kind IS NOT NULL, f.n_children > 0, l.links, o.partition,"
-    " f.partition FROM page AS p LEFT JOIN file AS f ON f.id = p.file"
+    " f.partition FROM (SELECT * FROM page WHERE state = 2 AND id > $1 ORDER BY id LIMIT $2) AS p"
+    " LEFT JOIN file AS f ON f.id = p.file"
     " LEFT JOIN file_links AS l ON l.file = p.file LEFT JOIN file AS o ON o.id = p.old_file"
-    " WHERE p.state = 2 AND p.id > $1 AND (f.id IS NULL OR f.state = 4) ORDER BY p.id LIMIT $2"};
+    " WHERE f.id IS NULL OR f.state = 4 ORDER BY p.id"};
+constexpr Sql kLooked{
+    "SELECT count(*), coalesce(max(id), 0) FROM"
+    " (SELECT id FROM page WHERE state = 2 AND id > $1 ORDER BY id LIMIT $2) AS p"};
 
 std::string text_at(const Row& row, std::size_t column) {
   return row.is_null(column) ? std::string() : row.get<std::string>(column);
@@ -70,9 +76,12 @@ Result<std::optional<Page>> find_page(Tx& tx, tree::CollectionId collection,
   return std::optional<Page>(page_of(rows[0]));
 }
 
-Result<std::vector<ReadyPage>> list_ready(Tx& tx, PageId after, std::size_t limit) {
+Result<ReadyPages> list_ready(Tx& tx, PageId after, std::size_t limit) {
+  ReadyPages ready;
+  TRY_ASSIGN(const Rows looked, tx.query(kLooked, after, limit));
+  ready.last = looked[0].get<PageId>(1);
+  ready.more = looked[0].get<std::int64_t>(0) == static_cast<std::int64_t>(limit);
   TRY_ASSIGN(const Rows rows, tx.query(kReady, after, limit));
-  std::vector<ReadyPage> ready;
   for (const Row row : rows) {
     ReadyPage one;
     one.page = page_of(row);
@@ -81,7 +90,7 @@ Result<std::vector<ReadyPage>> list_ready(Tx& tx, PageId after, std::size_t limi
     one.links = text_at(row, kPageColumns + 2);
     one.old_shard = row.get<std::optional<tree::ShardId>>(kPageColumns + 3);
     one.shard = row.get<std::optional<tree::ShardId>>(kPageColumns + 4);
-    ready.push_back(std::move(one));
+    ready.pages.push_back(std::move(one));
   }
   return ready;
 }

@@ -58,4 +58,12 @@ Result<Replay> read_capture(const std::filesystem::path& warcs, const NewCapture
   return replay;
 }
 
+Result<std::string> revisited_url(const std::filesystem::path& warcs, const NewCapture& revisit) {
+  TRY_ASSIGN(const std::unique_ptr<web::WarcReader> reader,
+             web::Archive::read_at(warcs / revisit.warc, revisit.warc_at));
+  TRY_ASSIGN(const std::optional<web::WarcRecord> record, reader->next());
+  if (!record) return std::string();
+  return std::string(web::find_header(*record, "WARC-Refers-To-Target-URI"));
+}
+
 }  // namespace quern::crawl

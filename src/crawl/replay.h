@@ -20,4 +20,7 @@ struct Replay {
 // Missing where the file or the record is gone, Corrupt where it is another, TooLarge. Blocks.
 Result<Replay> read_capture(const std::filesystem::path& warcs, const NewCapture& capture);
 
+// The address that a revisit refers to, as its record says; empty where it says none. Blocks.
+Result<std::string> revisited_url(const std::filesystem::path& warcs, const NewCapture& revisit);
+
 }  // namespace quern::crawl

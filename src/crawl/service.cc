@@ -28,6 +28,7 @@ constexpr std::size_t kDueAtOnce = 100;
 constexpr std::size_t kResumedAtOnce = 100;
 constexpr int kJoinsMax = 5;
 constexpr std::size_t kArchivesOpen = 64;
+constexpr std::size_t kTimersKept = 1000;
 
 std::string random_text() {
   std::uint64_t bits = 0;
@@ -336,7 +337,11 @@ net::Task<Result<>> Service::read_whole(tree::JobId id) {
   const Result<ImportCounts> done =
       co_await queue::offload(parts_.loop, parts_.pool, std::move(work));
   if (stopping_) co_return Error{Errc::Canceled, "the server is stopping"};
-  // Whatever could be read is there: the crawl ends with it.
+  // Whatever could be read is there: the crawl ends with it. What a death left of a file that has
+  // gone since waits for nobody.
+  if (!done.ok()) {
+    CO_TRY(co_await follower_->cancel_open(crawl, "the archive could not be read to its end"));
+  }
   auto seeded = [id](Tx& tx) -> Result<bool> {
     TRY(mark_seeded(tx, id));
     return true;
@@ -423,8 +428,12 @@ net::Task<Result<>> Service::set_timer(queue::SetTimer set) {
 
 // Its document is ingested: the pack waits a little longer. At most once a second.
 void Service::reset_timer(const Crawl& crawl) {
+  const net::Instant long_since = net::in_ms(-kTimerPauseMs);
+  if (timers_.size() >= kTimersKept) {
+    std::erase_if(timers_, [=](const auto& entry) { return entry.second <= long_since; });
+  }
   net::Instant& last = timers_[crawl.collection];
-  if (net::in_ms(-kTimerPauseMs) < last) return;
+  if (long_since < last) return;
   last = net::in_ms(0);
   queue::SetTimer reset;
   reset.key = crawl.order.collection;
@@ -466,17 +475,25 @@ net::Task<Result<>> Service::resume() {
   co_return Result<>();
 }
 
+// All of them: those that are tried in vain must not hide those behind them.
 net::Task<Result<>> Service::begin_due() {
-  auto list = [](Tx& tx) { return list_due(tx, kDueAtOnce); };
-  CO_TRY_ASSIGN(const std::vector<DuePlan> plans,
-                co_await queue::read(parts_.loop, parts_.readers, list));
-  for (const DuePlan& plan : plans) {
-    if (stopping_) break;
-    net::Instant& last = planned_[plan.order.collection + " " + plan.site];
-    if (last != net::Instant{} && net::in_ms(-kPlanPauseMs) < last) continue;
-    last = net::in_ms(0);
-    const Result<tree::Job> job = co_await begin(plan.order);
-    if (!job.ok()) log_info("crawl.plan_failed", {{"site", plan.site}});
+  const net::Instant long_since = net::in_ms(-kPlanPauseMs);
+  std::erase_if(planned_, [=](const auto& entry) { return entry.second <= long_since; });
+  std::optional<DuePlan> after;
+  while (!stopping_) {
+    auto list = [after](Tx& tx) { return list_due(tx, after, kDueAtOnce); };
+    CO_TRY_ASSIGN(const std::vector<DuePlan> plans,
+                  co_await queue::read(parts_.loop, parts_.readers, std::move(list)));
+    for (const DuePlan& plan : plans) {
+      if (stopping_) break;
+      after = plan;
+      const auto [last, first] =
+          planned_.try_emplace(plan.order.collection + " " + plan.site, net::in_ms(0));
+      if (!first) continue;
+      const Result<tree::Job> job = co_await begin(plan.order);
+      if (!job.ok()) log_info("crawl.plan_failed", {{"site", plan.site}});
+    }
+    if (plans.size() < kDueAtOnce) break;
   }
   co_return Result<>();
 }

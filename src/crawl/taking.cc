@@ -39,16 +39,16 @@ web::CaptureOrder capture_order(const std::string& url, const web::Fetched& fetc
   return order;
 }
 
-Result<NewCapture> append(const web::CaptureOrder& order, const web::Fetched& fetched,
+Result<NewCapture> append(const web::CaptureOrder& order, int status, std::string type,
                           web::Archive& archive) {
   TRY_ASSIGN(const web::Url url, web::Url::parse(order.url));
   TRY_ASSIGN(const web::ArchiveEntry entry, archive.append(order));
   NewCapture capture;
   capture.url = order.url;
   capture.surt = web::surt(url);
-  capture.at_us = fetched.began_us;
-  capture.status = fetched.status;
-  capture.type = plain_type(web::find_header(fetched.headers, "Content-Type"));
+  capture.at_us = order.at_us;
+  capture.status = status;
+  capture.type = std::move(type);
   capture.digest = entry.payload_digest;
   capture.revisit = order.revisit.has_value();
   capture.warc = entry.filename;
@@ -56,6 +56,12 @@ Result<NewCapture> append(const web::CaptureOrder& order, const web::Fetched& fe
   capture.warc_bytes = entry.length;
   capture.warc_end = entry.end;
   return capture;
+}
+
+Result<NewCapture> append(const web::CaptureOrder& order, const web::Fetched& fetched,
+                          web::Archive& archive) {
+  return append(order, fetched.status,
+                plain_type(web::find_header(fetched.headers, "Content-Type")), archive);
 }
 
 // What the head of an answer says of its links; empty: nothing.
@@ -116,13 +122,15 @@ Result<Taken> take_in(const TakeOrder& order, const web::Fetched& fetched, web::
   }
   web::CaptureOrder capture = capture_order(order.page.url, fetched);
   const bool not_modified = fetched.status == 304 && order.before;
-  if (taken.same || not_modified) {
+  if (!order.from_archive && (taken.same || not_modified)) {
     const NewCapture& before = *order.before;
     capture.revisit = {before.url, before.at_us, before.digest, not_modified};
   } else {
     capture.body = fetched.raw;
   }
-  TRY_ASSIGN(taken.capture, append(capture, fetched, archive));
+  if (!order.captured) {
+    TRY_ASSIGN(taken.capture, append(capture, fetched, archive));
+  }
   if (plan_fetch(order.page, fetched, taken.same, order.tries).what != Do::Root) return taken;
   blob::Spool spool(blobs);
   TRY(fetched.body.read([&spool](std::string_view bytes) { return spool.write(bytes); }));
@@ -135,6 +143,11 @@ Result<NewCapture> archive_answer(const std::string& url, const web::Fetched& fe
   web::CaptureOrder order = capture_order(url, fetched);
   order.body = fetched.raw;
   return append(order, fetched, archive);
+}
+
+Result<NewCapture> archive_revisit(const web::CaptureOrder& order, int status,
+                                   const std::string& type, web::Archive& archive) {
+  return append(order, status, type, archive);
 }
 
 FetchRecord record_of(const TakeOrder& order, const web::Fetched& fetched,
@@ -162,6 +175,7 @@ FetchRecord record_of(const TakeOrder& order, const web::Fetched& fetched,
   if (!taken) return record;
   record.digest = std::move(taken->digest);
   record.capture = std::move(taken->capture);
+  record.captured = order.captured;
   if (plan.what != Do::Root) return record;
   record.links = links_of(robots_tags(fetched.headers));
   record.root = root_of(order, plan, fetched, *std::move(taken->put), decide);

@@ -28,14 +28,18 @@ struct TakeOrder {
   tree::ShardId shard;
   std::int64_t tries = 1;
   std::int64_t period_us = 0;
+  // Of what comes from an archive: it is a response there, and stays one here; and where it was
+  // read before, nothing is archived.
+  bool from_archive = false;
+  std::optional<CaptureId> captured;
 };
 
 // What is durable of an answer, and named by nobody yet.
 struct Taken {
-  bool same = false;   // the bytes are those of before
-  std::string digest;  // raw SHA-256 of the decoded body
-  NewCapture capture;
-  std::optional<blob::Put> put;  // where it becomes a file
+  bool same = false;                  // the bytes are those of before
+  std::string digest;                 // raw SHA-256 of the decoded body
+  std::optional<NewCapture> capture;  // none where it has one already
+  std::optional<blob::Put> put;       // where it becomes a file
 };
 // An answer with a status. Blocks.
 Result<Taken> take_in(const TakeOrder& order, const web::Fetched& fetched, web::Archive& archive,
@@ -43,6 +47,9 @@ Result<Taken> take_in(const TakeOrder& order, const web::Fetched& fetched, web::
 // Of an answer that belongs to no page: robots.txt.
 Result<NewCapture> archive_answer(const std::string& url, const web::Fetched& fetched,
                                   web::Archive& archive);
+// A revisit as an archive has it.
+Result<NewCapture> archive_revisit(const web::CaptureOrder& order, int status,
+                                   const std::string& type, web::Archive& archive);
 // What is written of it; without `taken` where there was no answer.
 FetchRecord record_of(const TakeOrder& order, const web::Fetched& fetched,
                       std::optional<Taken> taken, const Decide& decide);

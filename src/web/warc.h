@@ -33,7 +33,7 @@ struct CaptureOrder {
   bool dense = false;         // the body is compressed already: it is stored as it is
   struct Revisit {
     std::string url;
-    std::int64_t at_us = 0;
+    std::int64_t at_us = 0;  // 0: nobody knows
     std::string payload_digest;
     bool not_modified = false;  // a 304, else an equal payload
   };

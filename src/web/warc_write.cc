@@ -94,7 +94,9 @@ std::string response_record_head(const CaptureOrder& order, const std::string& i
   if (order.revisit) {
     head.add("WARC-Profile", order.revisit->not_modified ? kNotModified : kIdenticalPayload);
     head.add("WARC-Refers-To-Target-URI", target_text(order.revisit->url));
-    head.add("WARC-Refers-To-Date", warc_date(order.revisit->at_us));
+    if (order.revisit->at_us > 0) {
+      head.add("WARC-Refers-To-Date", warc_date(order.revisit->at_us));
+    }
   } else {
     head.add("WARC-Identified-Payload-Type", order.payload_type);
     head.add("WARC-Truncated", order.truncated);

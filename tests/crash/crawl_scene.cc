@@ -161,9 +161,6 @@ Result<WarcFolder> read_warcs(const std::filesystem::path& folder) {
     }
   }
   if (failed) return Error{Errc::Internal, failed.message()};
-  if (all.requests != all.answers.size()) {
-    all.faults += fmt::format("{} requests, {} answers\n", all.requests, all.answers.size());
-  }
   return all;
 }
 
@@ -192,15 +189,20 @@ Result<std::string> CrawlScene::run(std::vector<std::string> arguments) const {
   return ran.standard_output;
 }
 
+Result<std::int64_t> CrawlScene::ask_store(const store::Sql& question) const {
+  TRY_ASSIGN(const store::DatabaseUrl url, store::DatabaseUrl::parse(database_));
+  TRY_ASSIGN(const std::unique_ptr<store::Database> database, store::Database::open(url, {}));
+  TRY_ASSIGN(const auto session, database->connect_reader());
+  TRY_ASSIGN(const store::Rows rows, session->run(question, {}));
+  return rows[0].get<std::int64_t>(0);
+}
+
 Result<bool> CrawlScene::is_fetched(int number) const {
   static constexpr store::Sql kFetched{
       "SELECT count(*) FROM crawl AS c WHERE c.seeded AND"
       " (SELECT coalesce(sum(s.open), 0) FROM crawl_site AS s WHERE s.job = c.job) = 0"};
-  TRY_ASSIGN(const store::DatabaseUrl url, store::DatabaseUrl::parse(database_));
-  TRY_ASSIGN(const std::unique_ptr<store::Database> database, store::Database::open(url, {}));
-  TRY_ASSIGN(const auto session, database->connect_reader());
-  TRY_ASSIGN(const store::Rows rows, session->run(kFetched, {}));
-  return rows[0].get<std::int64_t>(0) == number;
+  TRY_ASSIGN(const std::int64_t fetched, ask_store(kFetched));
+  return fetched == number;
 }
 
 Result<> CrawlScene::end_crawls() const {
@@ -216,7 +218,23 @@ Result<> CrawlScene::end_crawls() const {
   return server->stop();
 }
 
-Result<> CrawlScene::crawl(int number) {
+Result<bool> CrawlScene::has_died(const Program& program, const io::ExitStatus& status) {
+  if (status.exited_with(0)) return false;
+  if (!status.killed_by(SIGKILL)) {
+    return Error{Errc::Internal, status.text() + ": " + program.text(Output::Error)};
+  }
+  // What was archived and not noted is archived again; without a name before it, it stays.
+  if (!asks_) ++repeated_;
+  TRY(run({"jobs"}));  // whoever looks mends the archive
+  TRY_ASSIGN(const WarcFolder warcs, read_warcs(data() / "warcs"));
+  story_ += warcs.faults;
+  if (asks_ && warcs.requests != warcs.answers.size()) {
+    story_ += fmt::format("{} requests, {} answers\n", warcs.requests, warcs.answers.size());
+  }
+  return true;
+}
+
+Result<> CrawlScene::crawl(int number, const std::vector<std::string>& more) {
   std::vector<std::string> arguments{"crawl",
                                      "http://plain.test/",
                                      "http://plain.test/s0/p8",
@@ -226,19 +244,15 @@ Result<> CrawlScene::crawl(int number) {
                                      "--allow-private",
                                      "*"};
   if (number > 1) arguments.emplace_back("--force");
+  arguments.insert(arguments.end(), more.begin(), more.end());
   const ProgramOptions options{"quern", arguments, environment_, {}};
   int deaths = 0;
   while (true) {
     TRY_ASSIGN(const std::shared_ptr<Program> program, start_(options));
     TRY_ASSIGN(const io::ExitStatus status, program->wait(kCrawlPatience));
-    if (!status.killed_by(SIGKILL)) {
-      if (status.exited_with(0)) break;
-      return Error{Errc::Internal, status.text() + ": " + program->text(Output::Error)};
-    }
+    TRY_ASSIGN(const bool died, has_died(*program, status));
+    if (!died) break;
     ++deaths;
-    TRY(run({"jobs"}));  // whoever looks mends the archive
-    TRY_ASSIGN(const WarcFolder warcs, read_warcs(data() / "warcs"));
-    story_ += warcs.faults;
     // The same command would begin another crawl where the one that died ends before it is asked.
     TRY_ASSIGN(const bool fetched, is_fetched(number));
     if (!fetched) continue;
@@ -247,6 +261,88 @@ Result<> CrawlScene::crawl(int number) {
   }
   judge_requests(number, deaths);
   return {};
+}
+
+Result<> CrawlScene::make_due() const {
+  static constexpr store::Sql kDue{"UPDATE site_plan SET next_us = 1 WHERE next_us > 0"};
+  TRY_ASSIGN(const store::DatabaseUrl url, store::DatabaseUrl::parse(database_));
+  TRY_ASSIGN(const std::unique_ptr<store::Database> database, store::Database::open(url, {}));
+  TRY_ASSIGN(const auto session, database->connect_writer());
+  TRY(session->run(kDue, {}));
+  return {};
+}
+
+Result<std::string> CrawlScene::plans() const {
+  static constexpr store::Sql kAll{"SELECT count(*) FROM site_plan"};
+  static constexpr store::Sql kAhead{
+      "SELECT count(*) FROM site_plan AS p WHERE p.next_us > p.period_us AND p.next_us <="
+      " p.period_us + (SELECT max(fetched_us) FROM page) + 600000000 AND p.next_us >="
+      " p.period_us + (SELECT max(fetched_us) FROM page)"};
+  TRY_ASSIGN(const std::int64_t all, ask_store(kAll));
+  TRY_ASSIGN(const std::int64_t ahead, ask_store(kAhead));
+  return fmt::format("{} plans, {} of them due in a period\n", all, ahead);
+}
+
+Result<> CrawlScene::crawl_by_plan(int number) {
+  static constexpr store::Sql kEnded{"SELECT count(*) FROM crawl AS c WHERE c.ended"};
+  const ProgramOptions options{"quern", {"serve", "--listen", "127.0.0.1:0"}, environment_, {}};
+  int deaths = 0;
+  while (true) {
+    TRY_ASSIGN(const std::shared_ptr<Program> program, start_(options));
+    Result<std::int64_t> ended = 0;
+    const bool came = eventually([&] {
+      ended = ask_store(kEnded);
+      return !ended.ok() || *ended >= number || program->has_ended();
+    });
+    if (!ended.ok()) return ended.error();
+    if (!came) return Error{Errc::Timeout, "the plan's crawl does not end"};
+    (void)program->signal(SIGTERM);  // unless it is dead
+    TRY_ASSIGN(const io::ExitStatus status, program->wait(kCrawlPatience));
+    TRY_ASSIGN(const bool died, has_died(*program, status));
+    if (!died) break;
+    ++deaths;
+  }
+  judge_requests(number, deaths);
+  return {};
+}
+
+Result<> CrawlScene::remove(std::int64_t job) {
+  static constexpr store::Sql kJobs{"SELECT count(*) FROM job"};
+  static constexpr store::Sql kKept{"SELECT count(*) FROM job WHERE NOT deleting"};
+  TRY_ASSIGN(const std::int64_t before, ask_store(kJobs));
+  const ProgramOptions options{"quern", {"delete", std::to_string(job)}, environment_, {}};
+  while (true) {
+    TRY_ASSIGN(const std::shared_ptr<Program> program, start_(options));
+    TRY_ASSIGN(const io::ExitStatus status, program->wait(kCrawlPatience));
+    TRY_ASSIGN(const bool died, has_died(*program, status));
+    if (!died) return {};
+    TRY_ASSIGN(const std::int64_t kept, ask_store(kKept));
+    if (kept == before) continue;
+    // A server that was ordered nothing goes on with it.
+    TRY_ASSIGN(const std::unique_ptr<Reader> server, Reader::start(environment_));
+    Result<std::int64_t> left = before;
+    const bool went = eventually([&] {
+      left = ask_store(kJobs);
+      return !left.ok() || *left < before;
+    });
+    TRY(server->stop());
+    if (!left.ok()) return left.error();
+    if (went) return {};
+    return Error{Errc::Timeout, "a job that is being removed stays"};
+  }
+}
+
+Result<> CrawlScene::read_back(const std::filesystem::path& file) {
+  asks_ = false;
+  const ProgramOptions options{"quern", {"crawl", "--from-warc", file.string()}, environment_, {}};
+  while (true) {
+    TRY_ASSIGN(const std::shared_ptr<Program> program, start_(options));
+    TRY_ASSIGN(const io::ExitStatus status, program->wait(kCrawlPatience));
+    TRY_ASSIGN(const bool died, has_died(*program, status));
+    if (!died) return {};
+    TRY_ASSIGN(const bool fetched, is_fetched(1));
+    if (fetched) return end_crawls();
+  }
 }
 
 void CrawlScene::judge_requests(int number, int deaths) {
@@ -298,6 +394,9 @@ Result<std::string> CrawlScene::cdxj(const std::string& text) const {
   // it noted them: what it had asked for is asked for again.
   if (warcs.answers.size() > captures + repeated_) {
     told += fmt::format("{} records of {} captures\n", warcs.answers.size(), captures);
+  }
+  if (asks_ && warcs.requests != warcs.answers.size()) {
+    told += fmt::format("{} requests, {} answers\n", warcs.requests, warcs.answers.size());
   }
   return sorted_lines(told) + warcs.faults;
 }

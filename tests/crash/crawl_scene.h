@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "store/sql.h"
 #include "support/program.h"
 #include "support/test_site.h"
 
@@ -42,8 +43,21 @@ class CrawlScene {
   void set_site(int number);
   // Makes an empty store, so that nothing but a crawl is left to do.
   Result<> prepare() const;
-  // The same command, again after each death, until the crawl of this number has ended.
-  Result<> crawl(int number);
+  // The same command, again after each death, until the crawl of this number has ended. `more`:
+  // further arguments.
+  Result<> crawl(int number, const std::vector<std::string>& more = {});
+  // Each site that has a plan is due now.
+  Result<> make_due() const;
+  // A server that was ordered nothing, again after each death, until the crawl of this number,
+  // which a plan begins, has ended.
+  Result<> crawl_by_plan(int number);
+  // How many plans there are, and how many are due within their period from now.
+  Result<std::string> plans() const;
+  // Removes a job, again after each death.
+  Result<> remove(std::int64_t job);
+  // Reads an archive, again after each death: the first crawl of this folder.
+  Result<> read_back(const std::filesystem::path& file);
+  std::filesystem::path warcs() const { return data() / "warcs"; }
   // What a reader sees; equal for all crawls that went well, whoever died on the way.
   Result<std::string> outcome();
   const support::Environment& environment() const { return environment_; }
@@ -52,6 +66,9 @@ class CrawlScene {
   Result<std::string> run(std::vector<std::string> arguments) const;
   // Whether nothing is left of the crawl of this number but to end it.
   Result<bool> is_fetched(int number) const;
+  Result<std::int64_t> ask_store(const store::Sql& question) const;
+  // Whether a death is all that has happened to the program that ended so.
+  Result<bool> has_died(const support::Program& program, const io::ExitStatus& status);
   // Ends it, by a server that was ordered nothing.
   Result<> end_crawls() const;
   // By the site's own log, of the crawl that has just ended.
@@ -66,8 +83,9 @@ class CrawlScene {
   support::TestSite site_;
   const std::string database_;  // its address
   support::Environment environment_;
+  bool asks_ = true;          // else what it has comes from an archive, without requests
   std::int64_t seen_ = 0;     // requests of the site's log that were judged
-  std::size_t repeated_ = 0;  // requests, after a death
+  std::size_t repeated_ = 0;  // requests, or answers of an archive, after a death
   std::string story_;
 };
 

@@ -29,6 +29,10 @@ constexpr Sql kEarlier{
     " WHERE r.base_url = $1 AND r.collection = $2 AND r.job < $3 AND r.state = 3"
     " AND NOT j.deleting AND EXISTS (SELECT 1 FROM fileset_file AS f WHERE f.job = r.job"
     " AND f.status IN ('success', 'exists')) ORDER BY r.job DESC LIMIT 1"};
+constexpr Sql kRetried{
+    "SELECT r.job, r.status FROM fileset_request AS r JOIN job AS j ON j.id = r.job"
+    " WHERE r.base_url = $1 AND r.retry_of = $2 AND r.state = 3 AND NOT j.deleting"
+    " ORDER BY r.job DESC LIMIT 1"};
 constexpr Sql kLast{
     "SELECT r.job FROM fileset_request AS r JOIN job AS j ON j.id = r.job"
     " JOIN collection AS n ON n.id = r.collection WHERE r.base_url = $1 AND n.name = $2"
@@ -133,6 +137,12 @@ Result<std::vector<tree::JobId>> list_requests(Tx& tx, const std::string& collec
 Result<std::optional<tree::JobId>> find_earlier(Tx& tx, const NewRequest& request) {
   return tx.find_value<tree::JobId>(kEarlier, request.request.base_url, request.collection,
                                     request.job);
+}
+
+Result<std::optional<tree::JobId>> find_success(Tx& tx, const RequestRow& failed) {
+  TRY_ASSIGN(const Rows rows, tx.query(kRetried, failed.request.base_url, failed.job));
+  if (rows.empty() || !is_hit(text_at(rows[0], 1))) return std::optional<tree::JobId>();
+  return std::optional(rows[0].get<tree::JobId>(0));
 }
 
 Result<std::optional<tree::JobId>> find_last(Tx& tx, const std::string& collection,

@@ -60,6 +60,9 @@ Result<std::vector<tree::JobId>> list_requests(store::Tx& tx, const std::string&
 // The last one for the same address in the same collection that has kept all or some of its files.
 Result<std::optional<tree::JobId>> find_earlier(store::Tx& tx, const NewRequest& request);
 
+// The last retry of one that failed, where that has got everything.
+Result<std::optional<tree::JobId>> find_success(store::Tx& tx, const RequestRow& failed);
+
 // The newest one for an address, as it was asked for, in a collection.
 Result<std::optional<tree::JobId>> find_last(store::Tx& tx, const std::string& collection,
                                              const std::string& base_url);

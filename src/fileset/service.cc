@@ -144,11 +144,16 @@ net::Task<Result<tree::Job>> Service::retry(tree::JobId id) {
   struct Before {
     RequestRow row;
     tree::Job job;
+    std::optional<tree::Job> success;
   };
   auto load = [id](Tx& tx) -> Result<Before> {
     Before before;
     TRY_ASSIGN(before.row, load_request(tx, id));
     TRY_ASSIGN(before.job, tree::load_job(tx, id));
+    TRY_ASSIGN(const std::optional<tree::JobId> success, find_success(tx, before.row));
+    if (success) {
+      TRY_ASSIGN(before.success, tree::load_job(tx, *success));
+    }
     return before;
   };
   CO_TRY_ASSIGN(const Before before,
@@ -156,6 +161,8 @@ net::Task<Result<tree::Job>> Service::retry(tree::JobId id) {
   if (before.row.state != RequestState::Ended) {
     co_return Error{Errc::Conflict, "it has not ended yet: there is nothing to do again"};
   }
+  // Whoever was killed before its answer came asks again: nothing is left to do.
+  if (before.success) co_return *before.success;
   DatasetOrder order{before.job.collection_name, before.row.request, before.row.options, id};
   co_return co_await begin(std::move(order));
 }

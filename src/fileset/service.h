@@ -69,7 +69,7 @@ class Service {
   // Begins a request, or finds the one that runs just so.
   net::Task<Result<tree::Job>> begin(DatasetOrder order);
   // Does again what failed of a request that has ended: a job of its own, which takes over what is
-  // kept. Conflict where it has not ended.
+  // kept; the last one's where that has got everything. Conflict where it has not ended.
   net::Task<Result<tree::Job>> retry(tree::JobId job);
 
   const ServiceOptions& options() const { return options_; }

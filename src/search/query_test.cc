@@ -157,9 +157,9 @@ TEST(QueryTest, DatasetsAreAskedForByHowTheyEnded) {
   EXPECT_FALSE(parse_query("dataset:success").empty());
   EXPECT_EQ(parse_query("dataset:spn2-error:no-access").datasets.any,
             std::vector<std::string>{"spn2-error:no-access"});
-  EXPECT_EQ(show("in_ia:maybe"), show("\"in_ia maybe\"")) << "no filter: it is searched as words";
+  EXPECT_EQ(show("in_ia:maybe"), "\"in ia mayb\"") << "no filter: it is searched as words";
   EXPECT_FALSE(parse_query("in_ia:maybe").asks_for_datasets());
-  EXPECT_FALSE(parse_query("a (b dataset:success)").notes.empty()) << "it stands too deep";
+  EXPECT_FALSE(parse_query("a OR dataset:success").notes.empty()) << "it stands too deep";
 }
 
 TEST(QueryTest, AFilterThatStandsDeeperIsWordsAndIsNoted) {

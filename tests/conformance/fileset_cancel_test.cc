@@ -22,6 +22,7 @@ class FilesetCancelTest : public FilesetSiteTest {
   void fall_silent(Fault::Kind kind) {
     Fault fault;
     fault.kind = kind;
+    fault.times = 1000;  // until it is cleared
     fault.after = kCome;
     fault.drip_ms = 1000;
     site_.files().add_fault(file(), fault);

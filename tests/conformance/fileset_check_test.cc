@@ -72,7 +72,7 @@ TEST_P(FilesetCheckTest, ASuccessHasNoFileThatFailed) {
 TEST_P(FilesetCheckTest, AnEndedRequestHasNoOpenFile) {
   static constexpr Sql kBreak{"UPDATE fileset_file SET ended = (1 = 0) WHERE number = 1"};
   change(kBreak);
-  expect("it has ended, but sub/f1.bin has not");
+  expect("it has ended, but f1.bin has not");
 }
 
 TEST_P(FilesetCheckTest, AFileIsTheBlobThatItsRowDescribes) {

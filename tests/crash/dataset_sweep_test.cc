@@ -255,7 +255,7 @@ TEST(DatasetSweepTest, AnItemIsUploadedAsInACalmRun) {
   EXPECT_TRUE(report.failures.empty()) << report.text();
   EXPECT_THAT(report.outcome, HasSubstr(".in_ia true\n"));
   EXPECT_THAT(report.outcome, HasSubstr("\"clean\":true"));
-  EXPECT_THAT(report.outcome, HasSubstr("sub/f1.bin 7 "));
+  EXPECT_THAT(report.outcome, HasSubstr("f1.bin 7 "));
   EXPECT_THAT(report.outcome, HasSubstr("parts: \n"));
 }
 

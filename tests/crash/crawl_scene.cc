@@ -190,11 +190,17 @@ Result<std::string> CrawlScene::run(std::vector<std::string> arguments) const {
 }
 
 Result<std::int64_t> CrawlScene::ask_store(const store::Sql& question) const {
-  TRY_ASSIGN(const store::DatabaseUrl url, store::DatabaseUrl::parse(database_));
-  TRY_ASSIGN(const std::unique_ptr<store::Database> database, store::Database::open(url, {}));
-  TRY_ASSIGN(const auto session, database->connect_reader());
-  TRY_ASSIGN(const store::Rows rows, session->run(question, {}));
-  return rows[0].get<std::int64_t>(0);
+  const auto ask = [&]() -> Result<std::int64_t> {
+    TRY_ASSIGN(const store::DatabaseUrl url, store::DatabaseUrl::parse(database_));
+    TRY_ASSIGN(const std::unique_ptr<store::Database> database, store::Database::open(url, {}));
+    TRY_ASSIGN(const auto session, database->connect_reader());
+    TRY_ASSIGN(const store::Rows rows, session->run(question, {}));
+    return rows[0].get<std::int64_t>(0);
+  };
+  // Whoever opens it just now, or mends it after a death, has it alone for a moment.
+  Result<std::int64_t> answer = ask();
+  (void)eventually([&] { return answer.ok() || (answer = ask()).ok(); });
+  return answer;
 }
 
 Result<bool> CrawlScene::is_fetched(int number) const {
@@ -289,14 +295,16 @@ Result<> CrawlScene::crawl_by_plan(int number) {
   int deaths = 0;
   while (true) {
     TRY_ASSIGN(const std::shared_ptr<Program> program, start_(options));
+    // From then on it can be asked to stop; it may have died before.
+    const bool listens = program->wait_for_line(Output::Standard, "http://").ok();
     Result<std::int64_t> ended = 0;
-    const bool came = eventually([&] {
+    const bool came = !listens || eventually([&] {
       ended = ask_store(kEnded);
       return !ended.ok() || *ended >= number || program->has_ended();
     });
     if (!ended.ok()) return ended.error();
     if (!came) return Error{Errc::Timeout, "the plan's crawl does not end"};
-    (void)program->signal(SIGTERM);  // unless it is dead
+    if (listens) (void)program->signal(SIGTERM);  // unless it is dead
     TRY_ASSIGN(const io::ExitStatus status, program->wait(kCrawlPatience));
     TRY_ASSIGN(const bool died, has_died(*program, status));
     if (!died) break;

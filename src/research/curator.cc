@@ -242,9 +242,9 @@ net::Task<Result<>> Curator::wake(tree::JobId job) {
           crash_point("curation.woken");
           return woken;
         });
-    CO_TRY_ASSIGN(const std::int64_t woken,
-                  co_await queue::write(parts_.loop, parts_.writer.lane(queue::lane_of(*partition)),
-                                        std::move(wake)));
+    CO_TRY_ASSIGN(
+        const std::int64_t woken,
+        co_await queue::write(parts_.loop, parts_.writer.lane(queue::lane_of(*partition)), wake));
     if (woken == 0) break;
     parts_.poke(*partition);
   }

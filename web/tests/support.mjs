@@ -310,13 +310,28 @@ export async function openPage(server, options = {}) {
 
 // --- what a person does
 
-// Paths go through the browser's own dragging, so that a folder is a folder.
+const dragsMax = 5;
+
+// Paths go through the browser's own dragging, so that a folder is a folder. A browser that has hardly shown the page
+// may swallow the drag: then the document hears of no drop, and one drags again, as a person would.
 async function dropPaths(page, paths) {
   const { width, height } = page.viewportSize();
   const cdp = await page.context().newCDPSession(page);
   const data = { items: [], files: paths, dragOperationsMask: 1 };
-  for (const type of ['dragEnter', 'dragOver', 'drop']) {
-    await cdp.send('Input.dispatchDragEvent', { type, x: width / 2, y: height / 2, data });
+  await page.evaluate(() => {
+    window.__drops = 0;
+    document.addEventListener('drop', () => ++window.__drops, { capture: true, once: true });
+  });
+  for (let tries = 1, heard = false; !heard; ++tries) {
+    assert.ok(tries <= dragsMax, 'the browser delivers no drop');
+    for (const type of ['dragEnter', 'dragOver', 'drop']) {
+      await cdp.send('Input.dispatchDragEvent', { type, x: width / 2, y: height / 2, data });
+    }
+    for (let looks = 0; looks < 30 && !heard; ++looks) {
+      heard = await page.evaluate(() => window.__drops > 0);
+      if (!heard) await page.waitForTimeout(100);
+    }
+    if (!heard) console.log(`# drag ${tries} was swallowed`);
   }
   await cdp.detach();
 }

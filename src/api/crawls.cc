@@ -23,6 +23,7 @@ using store::Tx;
 
 struct Shown {
   Crawl crawl;
+  crawl::CrawlSums sums;
   tree::Job job;
 };
 
@@ -33,7 +34,7 @@ json::object sums_json(const crawl::CrawlSums& sums) {
 }
 
 json::object crawl_json(const Parts& parts, const Shown& shown) {
-  const crawl::CrawlOrder& order = shown.crawl.order;
+  const crawl::CrawlOrder& order = *shown.crawl.order;
   json::object out = to_json(parts, shown.job);
   out["urls"] = json::array(order.urls.begin(), order.urls.end());
   out["scope"] = order.scope;
@@ -42,9 +43,9 @@ json::object crawl_json(const Parts& parts, const Shown& shown) {
   out["whole"] = order.whole;
   out["max_pages"] = order.pages_max;
   out["max_depth"] = order.depth_max;
-  out["pages"] = sums_json(shown.crawl.sums);
-  out["sites"] = shown.crawl.sums.sites;
-  out["fetched_bytes"] = shown.crawl.sums.bytes;
+  out["pages"] = sums_json(shown.sums);
+  out["sites"] = shown.sums.sites;
+  out["fetched_bytes"] = shown.sums.bytes;
   out["ended"] = shown.crawl.ended;
   return out;
 }
@@ -68,7 +69,8 @@ json::object page_json(const Page& page) {
 Result<Shown> load_shown(Tx& tx, tree::JobId id) {
   TRY_ASSIGN(tree::Job job, tree::load_job(tx, id));
   TRY_ASSIGN(Crawl crawl, crawl::load_crawl(tx, id));
-  return Shown{std::move(crawl), std::move(job)};
+  TRY_ASSIGN(const crawl::CrawlSums sums, crawl::load_sums(tx, id));
+  return Shown{std::move(crawl), sums, std::move(job)};
 }
 
 net::Task<Result<>> create(PartsPtr parts, Call call) {

@@ -176,7 +176,7 @@ Result<> Node::open_pipeline(net::Loop& loop, const Config& config, Working work
   step::PipelineEvents events;
   events.ingested = [this](tree::JobId job, const std::vector<tree::IngestedFile>& files) {
     feed_->ingested(job, files);
-    crawl_->files_ingested();
+    crawl_->files_ingested(job, files);
     const auto is_document = [](const tree::IngestedFile& file) {
       return file.became == model::FileClass::Document;
     };

@@ -17,9 +17,10 @@ constexpr Sql kBegin{
     " VALUES ($1, $2, $3, $4, $5, $5) ON CONFLICT (job) DO NOTHING"};
 constexpr Sql kSeeded{"UPDATE crawl SET seeded = $2 WHERE job = $1"};
 constexpr Sql kLoad{
-    "SELECT c.collection, c.orders, c.seeded, c.ended, coalesce(j.canceled OR j.deleting, $2),"
+    "SELECT c.collection, c.seeded, c.ended, coalesce(j.canceled OR j.deleting, $2),"
     " coalesce(j.state <> 1, $2) FROM crawl AS c LEFT JOIN job AS j ON j.id = c.job"
     " WHERE c.job = $1"};
+constexpr Sql kOrders{"SELECT orders FROM crawl WHERE job = $1"};
 // PostgreSQL makes a numeric of a sum.
 #define QUERN_SUM(column) "CAST(coalesce(sum(" column "), 0) AS BIGINT)"
 #define QUERN_SUMS                                                          \
@@ -43,6 +44,7 @@ constexpr Sql kPutPlan{
     "INSERT INTO site_plan (collection, site, period_us, next_us, orders)"
     " VALUES ($1, $2, $3, 0, $4) ON CONFLICT (collection, site) DO UPDATE"
     " SET period_us = excluded.period_us, orders = excluded.orders"};
+constexpr Sql kRemovePlan{"DELETE FROM site_plan WHERE collection = $1 AND site = $2"};
 constexpr Sql kPlan{
     "SELECT p.orders FROM site_plan AS p JOIN site AS s ON s.id = p.site"
     " JOIN collection AS c ON c.id = p.collection"
@@ -97,11 +99,6 @@ CrawlSums sums_of(const Row& row, std::size_t at) {
           row.get<std::int64_t>(at + 6)};
 }
 
-Result<CrawlSums> load_sums(Tx& tx, tree::JobId job) {
-  TRY_ASSIGN(const Rows rows, tx.query(kSums, job));
-  return sums_of(rows[0], 0);
-}
-
 std::vector<tree::JobId> jobs_in(const Rows& rows) {
   std::vector<tree::JobId> jobs;
   for (const Row row : rows) jobs.push_back(row.get<tree::JobId>(0));
@@ -122,17 +119,49 @@ Result<> mark_seeded(Tx& tx, tree::JobId job) {
 }
 
 Result<Crawl> load_crawl(Tx& tx, tree::JobId job) {
+  return CrawlCache().load(tx, job);
+}
+
+Result<CrawlSums> load_sums(Tx& tx, tree::JobId job) {
+  TRY_ASSIGN(const Rows rows, tx.query(kSums, job));
+  return sums_of(rows[0], 0);
+}
+
+Result<Crawl> CrawlCache::load(Tx& tx, tree::JobId job) {
   TRY_ASSIGN(const Rows rows, tx.query(kLoad, job, true));
   if (rows.empty()) return Error{Errc::Missing, fmt::format("job {} is no crawl", job)};
   Crawl crawl{.job = job, .collection = rows[0].get<tree::CollectionId>(0)};
-  TRY_ASSIGN(crawl.order, parse_order(rows[0].get<std::string>(1)));
-  crawl.seeded = rows[0].get<bool>(2);
-  crawl.ended = rows[0].get<bool>(3);
-  crawl.canceled = rows[0].get<bool>(4);
-  crawl.job_ended = rows[0].get<bool>(5);
-  TRY_ASSIGN(crawl.shards, tree::list_shards(tx, job));
-  TRY_ASSIGN(crawl.sums, load_sums(tx, job));
+  crawl.seeded = rows[0].get<bool>(1);
+  crawl.ended = rows[0].get<bool>(2);
+  crawl.canceled = rows[0].get<bool>(3);
+  crawl.job_ended = rows[0].get<bool>(4);
+  std::optional<Kept> kept = find(job);
+  if (!kept) {
+    TRY_ASSIGN(const auto text, tx.value<std::string>(kOrders, job));
+    TRY_ASSIGN(CrawlOrder order, parse_order(text));
+    kept.emplace();
+    kept->order = std::make_shared<const CrawlOrder>(std::move(order));
+    kept->scope = std::make_shared<const Scope>(*kept->order);
+    TRY_ASSIGN(kept->shards, tree::list_shards(tx, job));
+    const std::scoped_lock lock(mutex_);
+    if (kept_.size() >= kKept) kept_.clear();
+    kept_[job] = *kept;
+  }
+  crawl.order = std::move(kept->order);
+  crawl.scope = std::move(kept->scope);
+  crawl.shards = std::move(kept->shards);
   return crawl;
+}
+
+std::optional<CrawlCache::Kept> CrawlCache::find(tree::JobId job) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = kept_.find(job);
+  return found == kept_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool CrawlCache::contains(tree::JobId job) const {
+  const std::scoped_lock lock(mutex_);
+  return kept_.contains(job);
 }
 
 Result<std::vector<tree::JobId>> list_open(Tx& tx, tree::JobId after, std::size_t limit) {
@@ -178,6 +207,10 @@ Result<Known> load_known(Tx& tx, const CrawlOrder& order, const std::string& nam
 }
 
 Result<> put_plan(Tx& tx, tree::CollectionId collection, SiteId site, const CrawlOrder& order) {
+  if (order.period_s == 0) {
+    TRY(tx.exec(kRemovePlan, collection, site));
+    return {};
+  }
   TRY(tx.exec(kPutPlan, collection, site, order.period_s * 1'000'000, to_json(order)));
   return {};
 }

@@ -9,6 +9,9 @@
 // Functions that take a Tx& run on the writer, or in a read where they only load.
 #pragma once
 
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,19 +39,42 @@ struct CrawlSums {
 struct Crawl {
   tree::JobId job;
   tree::CollectionId collection;
-  CrawlOrder order;
+  std::shared_ptr<const CrawlOrder> order;
+  std::shared_ptr<const Scope> scope;  // of that order
   bool seeded = false;
   bool ended = false;
   bool canceled = false;  // of its job; or that is gone
   bool job_ended = false;
   std::vector<tree::ShardId> shards;
-  CrawlSums sums;
 };
 
 // Changes nothing where it stands.
 Result<> begin_crawl(store::Tx& tx, const tree::Job& job, const CrawlOrder& order);
 Result<> mark_seeded(store::Tx& tx, tree::JobId job);
 Result<Crawl> load_crawl(store::Tx& tx, tree::JobId job);  // Missing
+Result<CrawlSums> load_sums(store::Tx& tx, tree::JobId job);
+
+// Crawls for those who load one for each page: what never changes of them, an order with any number
+// of addresses and the shards of its job, is read once. Any thread.
+class CrawlCache {
+ public:
+  static constexpr std::size_t kKept = 1000;
+
+  Result<Crawl> load(store::Tx& tx, tree::JobId job);  // as load_crawl()
+  bool contains(tree::JobId job) const;
+
+ private:
+  struct Kept {
+    std::shared_ptr<const CrawlOrder> order;
+    std::shared_ptr<const Scope> scope;
+    std::vector<tree::ShardId> shards;
+  };
+  std::optional<Kept> find(tree::JobId job) const;
+
+  mutable std::mutex mutex_;
+  std::map<tree::JobId, Kept> kept_;
+};
+
 // Those that have not ended, the oldest first; behind an id.
 Result<std::vector<tree::JobId>> list_open(store::Tx& tx, tree::JobId after, std::size_t limit);
 // The newest first, those with a smaller id than `before` (0: all), of a collection or of all.

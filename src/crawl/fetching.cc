@@ -74,7 +74,8 @@ struct PageFetcher::Reason {
   bool failed = false;
 };
 
-PageFetcher::PageFetcher(FetchingParts parts) : parts_(std::move(parts)), gates_(parts_.loop) {}
+PageFetcher::PageFetcher(FetchingParts parts)
+    : parts_(std::move(parts)), gates_(parts_.loop), robots_came_(parts_.loop) {}
 
 void PageFetcher::process(queue::Work work, queue::Answered answered) {
   parts_.loop.spawn("crawl.fetch", run(shared_from_this(), std::move(work), std::move(answered)));
@@ -83,6 +84,7 @@ void PageFetcher::process(queue::Work work, queue::Answered answered) {
 void PageFetcher::cancel() {
   stopping_ = true;
   gates_.close();
+  robots_came_.notify_all();
   parts_.fetcher.cancel_all();
 }
 
@@ -153,11 +155,11 @@ net::Task<Result<bool>> PageFetcher::load(Task& task, PageId id, std::int64_t fe
     std::optional<NewCapture> before;
     std::int64_t now_us = 0;
   };
-  auto read = [id](Tx& tx) -> Result<Loaded> {
+  auto read = [id, crawls = &parts_.crawls](Tx& tx) -> Result<Loaded> {
     Loaded loaded;
     TRY_ASSIGN(loaded.page, load_page(tx, id));
     TRY_ASSIGN(loaded.site, load_site(tx, loaded.page.site));
-    Result<Crawl> crawl = load_crawl(tx, loaded.page.job);
+    Result<Crawl> crawl = crawls->load(tx, loaded.page.job);
     if (crawl.ok()) loaded.crawl = *std::move(crawl);
     if (loaded.page.capture) {
       TRY_ASSIGN(loaded.before, find_capture(tx, *loaded.page.capture));
@@ -177,8 +179,8 @@ net::Task<Result<bool>> PageFetcher::load(Task& task, PageId id, std::int64_t fe
   task.crawl = *std::move(all.crawl);
   task.before = std::move(all.before);
   task.now_us = all.now_us;
-  task.gap_ms = task.crawl.order.delay_ms;
-  std::string allowed = task.crawl.order.allow_private;
+  task.gap_ms = task.crawl.order->delay_ms;
+  std::string allowed = task.crawl.order->allow_private;
   if (!parts_.allow_private.empty()) allowed += (allowed.empty() ? "" : ",") + parts_.allow_private;
   CO_TRY_ASSIGN(task.allowed, web::AllowedHosts::parse(allowed));
   co_return true;
@@ -192,15 +194,28 @@ web::Robots PageFetcher::robots_of(const RobotsFile& file, const std::string& ag
   return web::Robots::disallow_all();
 }
 
+bool PageFetcher::has_robots(const Task& task) const {
+  const auto kept = robots_.find(task.site.id);
+  return kept != robots_.end() && kept->second.rules &&
+         task.now_us - kept->second.at_us <= kRobotsUs;
+}
+
 net::Task<Result<bool>> PageFetcher::load_robots(Task& task) {
   Robots& kept = robots_[task.site.id];
   const std::optional<RobotsFile>& stored = task.site.robots;
   if (!kept.rules && stored) {
     kept = {std::make_shared<web::Robots>(robots_of(*stored, parts_.agent)), stored->at_us};
   }
-  if (!kept.rules || task.now_us - kept.at_us > kRobotsUs) {
-    CO_TRY_ASSIGN(const bool had, co_await fetch_robots(task));
-    if (!had) co_return false;
+  const bool waits = !has_robots(task) && asked_.contains(task.site.id);
+  while (!stopping_ && asked_.contains(task.site.id)) co_await robots_came_.wait();
+  // Whoever waited has the answer that came; where none did, the page is tried again.
+  if (waits && !has_robots(task)) co_return false;
+  if (!has_robots(task)) {
+    asked_.insert(task.site.id);
+    const Result<bool> had = co_await fetch_robots(task);
+    asked_.erase(task.site.id);
+    robots_came_.notify_all();
+    if (!had.ok() || !*had) co_return had;
     // The gap that it asks for begins with itself.
     const std::int64_t asked_ms = robots_[task.site.id].rules->crawl_delay_ms().value_or(0);
     gates_.hold(task.site.id, std::max(task.gap_ms, asked_ms));
@@ -343,7 +358,7 @@ net::Task<Result<Outcome>> PageFetcher::take(Task& task, web::Fetched answer) {
   const auto shards = static_cast<std::int64_t>(task.crawl.shards.size());
   order->shard = task.crawl.shards[static_cast<std::size_t>(task.page.id.value % shards)];
   order->tries = task.tries;
-  order->period_us = task.crawl.order.period_s * 1'000'000;
+  order->period_us = task.crawl.order->period_s * 1'000'000;
   std::optional<Taken> taken;
   if (fetched->problem == web::FetchProblem::None) {
     auto work = [order, fetched, archive = parts_.archive(task.crawl.collection),
@@ -383,8 +398,8 @@ net::Task<Result<Outcome>> PageFetcher::record(Task& task, FetchRecord record) {
     for (const std::string& place : done.root->orphans) parts_.blobs.discard(place);
     parts_.added(task.crawl.job);
   }
-  if (shared->capture && !done.stale) parts_.captured(task.crawl.order, *shared);
-  if (!done.root) parts_.ready();
+  if (shared->capture && !done.stale) parts_.captured(*task.crawl.order, *shared);
+  if (!done.root && done.state == PageState::Fetched) parts_.ready(shared->page.id);
   if (done.state == PageState::Out) parts_.closed(task.crawl.job);
   co_return Outcome::complete();
 }

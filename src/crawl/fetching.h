@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "blob/blob.h"
 #include "crawl/crawl.h"
@@ -19,6 +20,7 @@
 #include "crawl/plan.h"
 #include "crawl/taking.h"
 #include "io/pool.h"
+#include "net/event.h"
 #include "queue/processor.h"
 #include "web/archive.h"
 #include "web/robots.h"
@@ -35,14 +37,15 @@ struct FetchingParts {
   io::Pool& pool;
   blob::BlobStore& blobs;
   web::Fetcher& fetcher;
+  CrawlCache& crawls;
   std::function<std::shared_ptr<web::Archive>(tree::CollectionId)> archive;
   std::string agent = "quern";  // product token for robots.txt
   std::string allow_private;    // beside what an order allows
   Decide decide;
-  // On the loop: a root was added to a job; a page was fetched; something may be ready.
+  // On the loop: a root was added to a job; a page was fetched; one may be ready that has no file.
   std::function<void(tree::JobId)> added;
   std::function<void(const CrawlOrder&, const FetchRecord&)> captured;
-  std::function<void()> ready;
+  std::function<void(PageId)> ready;
   std::function<void(tree::JobId)> closed;  // a page of its crawl is open no more
 };
 
@@ -71,6 +74,7 @@ class PageFetcher final : public queue::Processor,
   net::Task<Result<bool>> load(Task& task, PageId page, std::int64_t fetch);
   net::Task<Result<bool>> load_robots(Task& task);
   net::Task<Result<bool>> fetch_robots(Task& task);
+  bool has_robots(const Task& task) const;
   net::Task<std::optional<web::Fetched>> ask(Task& task, web::FetchOrder order);
   bool is_dead(SiteId site) const;
   void note_answer(SiteId site, bool came);
@@ -85,6 +89,8 @@ class PageFetcher final : public queue::Processor,
   bool stopping_ = false;
   std::size_t under_way_ = 0;
   std::map<SiteId, Robots> robots_;
+  std::set<SiteId> asked_;  // for their robots.txt, by one for all
+  net::Event robots_came_;
   std::map<SiteId, std::int64_t> failures_;  // in a row, of sites that have not answered
 };
 

@@ -14,13 +14,13 @@ namespace {
 using store::Tx;
 
 constexpr std::size_t kFollowedAtOnce = 32;
-// Pages become ready about in the order in which they were fetched; where the first ones are held
-// up, a place that moves on with each look finds the others.
-constexpr std::size_t kReadyListed = 200;
-constexpr std::size_t kReadyListedFurther = 1000;
+constexpr std::size_t kSweptAtOnce = 1000;  // pages that are looked at
+constexpr std::size_t kSitesAdmittedAtOnce = 16;
 constexpr std::size_t kUnmetListed = 100;
 constexpr std::size_t kSitesKept = 20'000;
-constexpr std::int64_t kLookMs = 1000;
+constexpr std::int64_t kSweepMs = 1000;
+constexpr std::int64_t kFollowAgainMs = 200;
+constexpr std::int64_t kEndMs = 100;            // between two looks whether crawls have ended
 constexpr std::int64_t kPausesMax = 1'000'000;  // of one removal: steps
 
 int year_now() {
@@ -29,13 +29,12 @@ int year_now() {
 }
 
 std::int64_t at_once(const CrawlOrder& order) {
-  return order.delay_ms == 0 ? kAtOnceWithoutGap : 1;
+  return order.delay_ms == 0 ? kPagesWithoutGap : 1;
 }
 
 }  // namespace
 
-Follower::Follower(FollowingParts parts)
-    : parts_(std::move(parts)), remote_(parts_.loop.remote()), changed_(parts_.loop) {}
+Follower::Follower(FollowingParts parts) : parts_(std::move(parts)), changed_(parts_.loop) {}
 
 void Follower::start() {
   running_ = true;
@@ -48,29 +47,57 @@ net::Task<> Follower::stop() {
   while (running_ || !at_.empty()) co_await changed_.wait();
 }
 
-void Follower::poke() {
-  if (poked_.exchange(true)) return;
-  remote_.post([weak = weak_from_this()] {
-    if (const std::shared_ptr<Follower> self = weak.lock()) self->changed_.notify_all();
-  });
+void Follower::wake() {
+  poked_ = true;
+  changed_.notify_all();
+}
+
+void Follower::fetched(PageId page) {
+  if (has_room()) {
+    waiting_.push_back(page);
+    wake();
+  } else {
+    sweep();
+  }
+}
+
+void Follower::read(const std::vector<tree::FileId>& files) {
+  if (files_.size() + files.size() <= kWaitingMax) {
+    files_.insert(files_.end(), files.begin(), files.end());
+    wake();
+  } else {
+    sweep();
+  }
+}
+
+void Follower::sweep() {
+  begin_sweep();
+  wake();
+}
+
+void Follower::begin_sweep() {
+  ++sweeps_;
+  sweeping_ = true;
+  swept_ = {};
 }
 
 void Follower::may_have_ended(const std::vector<tree::JobId>& jobs) {
   may_end_.insert(jobs.begin(), jobs.end());
-  poke();
+  wake();
 }
 
 net::Task<> Follower::run(std::shared_ptr<Follower> self) {
   while (!self->stopping_) {
     self->poked_ = false;
-    const Result<bool> more = co_await self->look();
-    if (!more.ok()) log_info("crawl.look_later", {{"error", more.error().message()}});
-    co_await self->end_some();
+    const Result<> looked = co_await self->look();
+    if (!looked.ok()) log_info("crawl.look_later", {{"error", looked.error().message()}});
+    if (self->at_.empty() || self->end_at_ <= net::in_ms(0)) co_await self->end_some();
     if (self->stopping_) break;
-    const net::Instant deadline = net::in_ms(kLookMs);
     const bool full = self->at_.size() >= kFollowedAtOnce;
-    if (full || (!self->poked_ && !(more.ok() && *more))) {
-      co_await self->changed_.wait(deadline);
+    const bool more = looked.ok() && self->sweeping_ && self->waiting_.empty();
+    if (full || (!self->poked_ && !more)) {
+      const bool may_end = !self->may_end_.empty();
+      co_await self->changed_.wait(may_end ? self->end_at_ : net::in_ms(kSweepMs));
     } else {
       co_await self->parts_.loop.yield();
     }
@@ -79,71 +106,82 @@ net::Task<> Follower::run(std::shared_ptr<Follower> self) {
   self->changed_.notify_all();
 }
 
-// Whether there may be more at once.
-net::Task<Result<bool>> Follower::look() {
-  auto list = [](Tx& tx) { return list_ready(tx, PageId{}, kReadyListed); };
-  CO_TRY_ASSIGN(ReadyPages first, co_await queue::read(parts_.loop, parts_.readers, list));
-  const bool more = first.more;
-  further_ = std::max(further_, first.last);
-  bool began = begin_some(std::move(first));
-  if (more && at_.size() < kFollowedAtOnce) {
-    auto list_further = [after = further_](Tx& tx) {
-      return list_ready(tx, after, kReadyListedFurther);
-    };
-    CO_TRY_ASSIGN(ReadyPages further,
-                  co_await queue::read(parts_.loop, parts_.readers, list_further));
-    further_ = further.more ? further.last : PageId{};
-    began = begin_some(std::move(further)) || began;
+net::Task<Result<>> Follower::look() {
+  if (!files_.empty() && has_room()) {
+    auto find = [files = std::exchange(files_, {})](Tx& tx) { return list_ready(tx, files); };
+    const Result<std::vector<PageId>> pages =
+        co_await queue::read(parts_.loop, parts_.readers, std::move(find));
+    if (!pages.ok()) {
+      begin_sweep();
+      co_return pages.error();
+    }
+    waiting_.insert(waiting_.end(), pages->begin(), pages->end());
   }
-  co_return began&& more;
+  if (waiting_.empty() && (sweeping_ || sweep_at_ <= net::in_ms(0))) {
+    const std::int64_t sweep = sweeps_;
+    auto list = [after = swept_](Tx& tx) { return list_ready(tx, after, kSweptAtOnce); };
+    CO_TRY_ASSIGN(const ReadyPages ready, co_await queue::read(parts_.loop, parts_.readers, list));
+    waiting_.insert(waiting_.end(), ready.pages.begin(), ready.pages.end());
+    sweep_at_ = net::in_ms(kSweepMs);
+    if (sweep == sweeps_) {  // none was begun since
+      swept_ = ready.more ? ready.last : PageId{};
+      sweeping_ = sweeping_ && ready.more;
+    }
+  }
+  begin_some();
+  co_return Result<>();
 }
 
-bool Follower::begin_some(ReadyPages ready) {
-  bool began = false;
-  for (ReadyPage& one : ready.pages) {
-    if (at_.size() >= kFollowedAtOnce) break;
-    if (!at_.insert(one.page.id).second) continue;
-    began = true;
-    parts_.loop.spawn("crawl.follow_one", follow_one(shared_from_this(), std::move(one)));
+void Follower::begin_some() {
+  while (!stopping_ && !waiting_.empty() && at_.size() < kFollowedAtOnce) {
+    const PageId page = waiting_.front();
+    waiting_.pop_front();
+    if (!at_.insert(page).second) continue;
+    parts_.loop.spawn("crawl.follow_one", follow_one(shared_from_this(), page));
   }
-  return began;
 }
 
-net::Task<> Follower::follow_one(std::shared_ptr<Follower> self, ReadyPage ready) {
-  const PageId page = ready.page.id;
-  const Result<> followed = co_await self->follow(ready);
+net::Task<> Follower::follow_one(std::shared_ptr<Follower> self, PageId page) {
+  const Result<> followed = co_await self->follow(page);
   if (!followed.ok()) {
     log_info("crawl.follow_later", {{"page", page.value}, {"error", followed.error().message()}});
-    co_await self->parts_.loop.sleep_until(net::in_ms(200));
+    co_await self->parts_.loop.sleep_until(net::in_ms(kFollowAgainMs));
   }
   self->at_.erase(page);
-  self->poked_ = true;
-  self->changed_.notify_all();
+  if (!followed.ok()) self->fetched(page);
+  self->begin_some();
+  self->wake();
 }
 
-net::Task<Result<>> Follower::follow(const ReadyPage& ready) {
-  struct Context {
-    Site site;
-    std::optional<Crawl> crawl;
-  };
-  auto load = [site = ready.page.site, job = ready.page.job](Tx& tx) -> Result<Context> {
+struct Follower::Context {
+  std::optional<ReadyPage> ready;
+  Site site;
+  std::optional<Crawl> crawl;
+};
+
+net::Task<Result<>> Follower::follow(PageId page) {
+  auto load = [page, crawls = &parts_.crawls](Tx& tx) -> Result<Context> {
     Context context;
-    TRY_ASSIGN(context.site, load_site(tx, site));
-    Result<Crawl> crawl = load_crawl(tx, job);
+    TRY_ASSIGN(context.ready, load_ready(tx, page));
+    if (!context.ready) return context;
+    TRY_ASSIGN(context.site, load_site(tx, context.ready->page.site));
+    Result<Crawl> crawl = crawls->load(tx, context.ready->page.job);
     if (crawl.ok()) context.crawl = *std::move(crawl);
     return context;
   };
   CO_TRY_ASSIGN(const Context context,
                 co_await queue::read(parts_.loop, parts_.readers, std::move(load)));
+  if (!context.ready) co_return Result<>();
+  const ReadyPage& ready = *context.ready;
   FoundLinks found;
   const bool goes_on = context.crawl && !context.crawl->canceled && !context.crawl->ended;
   if (goes_on) {
-    const CrawlOrder& order = context.crawl->order;
-    found = find_links(ready.page, order, ready.links, year_now());
+    const CrawlOrder& order = *context.crawl->order;
+    found = find_links(ready.page, *context.crawl->scope, ready.links, year_now());
     const bool begins = ready.page.source == "seed" && order.sitemaps && order.whole;
     if (begins && context.site.robots) {
       const web::Robots robots = PageFetcher::robots_of(*context.site.robots, parts_.agent);
-      add_sitemaps(robots.sitemaps(), ready.page, order, found);
+      add_sitemaps(robots.sitemaps(), ready.page, *context.crawl->scope, found);
     }
   }
   bool canonical_is_good = false;
@@ -157,8 +195,7 @@ net::Task<Result<>> Follower::follow(const ReadyPage& ready) {
     canonical_is_good = !other || other->state != PageState::Out;
   }
   if (!found.by_site.empty()) {
-    std::map<std::string, std::vector<Candidate>> by_site = found.by_site;
-    CO_TRY(co_await admit_all(*context.crawl, std::move(by_site)));
+    CO_TRY(co_await admit_all(*context.crawl, found.by_site));
     crash_point("crawl.links.admitted");
   }
   CO_TRY(co_await settle(ready, context.site, found, canonical_is_good));
@@ -219,38 +256,83 @@ net::Task<Result<Site>> Follower::site_named(const std::string& name, std::int64
   co_return site;
 }
 
+// Pages of many sites, several sites at a time.
+struct Follower::Admitting {
+  Admitting(net::Loop& loop, const Crawl& for_crawl,
+            std::map<std::string, std::vector<Candidate>> candidates)
+      : crawl(for_crawl),
+        by_site(std::move(candidates)),
+        next(by_site.begin()),
+        running(std::min(by_site.size(), kSitesAdmittedAtOnce)),
+        ended(loop) {}
+
+  Crawl crawl;
+  std::map<std::string, std::vector<Candidate>> by_site;
+  std::map<std::string, std::vector<Candidate>>::const_iterator next;
+  std::size_t running;
+  Result<> failed;
+  Admitted done;
+  net::Event ended;
+};
+
 net::Task<Result<Admitted>> Follower::admit_all(
     const Crawl& crawl, std::map<std::string, std::vector<Candidate>> by_site) {
-  Admitted all;
-  for (auto& [name, candidates] : by_site) {
-    CO_TRY_ASSIGN(const Site site, co_await site_named(name, at_once(crawl.order)));
-    for (std::size_t from = 0; from < candidates.size(); from += kAdmittedAtOnce) {
-      const std::size_t to = std::min(from + kAdmittedAtOnce, candidates.size());
-      auto order = std::make_shared<AdmitOrder>();
-      order->site = site;
-      order->job = crawl.job;
-      order->collection = crawl.collection;
-      order->pages_max = crawl.order.pages_max;
-      order->candidates.assign(candidates.begin() + static_cast<std::ptrdiff_t>(from),
-                               candidates.begin() + static_cast<std::ptrdiff_t>(to));
-      auto write = store::Fenced{store::Fence{site.partition.value, 0},
-                                 [order](Tx& tx) { return admit(tx, *order); }};
-      CO_TRY_ASSIGN(
-          const Admitted done,
-          co_await queue::write(parts_.loop, parts_.writer.lane(queue::lane_of(site.partition)),
-                                std::move(write)));
-      all.added += done.added;
-      all.over += done.over;
-      all.not_due += done.not_due;
-      if (done.added > 0) parts_.poke(site.partition);
-    }
+  if (by_site.empty()) co_return Admitted();
+  auto all = std::make_shared<Admitting>(parts_.loop, crawl, std::move(by_site));
+  const std::size_t others = all->running - 1;
+  for (std::size_t i = 0; i < others; ++i) {
+    parts_.loop.spawn("crawl.admit", admit_some(shared_from_this(), all));
   }
-  co_return all;
+  co_await admit_some(shared_from_this(), all);
+  while (all->running > 0) co_await all->ended.wait();
+  for (const PageId page : all->done.reopened) fetched(page);
+  if (!all->failed.ok()) co_return all->failed.error();
+  co_return std::move(all->done);
+}
+
+net::Task<> Follower::admit_some(std::shared_ptr<Follower> self, std::shared_ptr<Admitting> all) {
+  while (all->failed.ok() && all->next != all->by_site.end()) {
+    const auto& [name, candidates] = *all->next++;
+    const Result<> done = co_await self->admit_site(*all, name, candidates);
+    if (!done.ok()) all->failed = done;
+  }
+  --all->running;
+  all->ended.notify_all();
+}
+
+net::Task<Result<>> Follower::admit_site(Admitting& all, const std::string& name,
+                                         const std::vector<Candidate>& candidates) {
+  const Crawl& crawl = all.crawl;
+  CO_TRY_ASSIGN(const Site site, co_await site_named(name, at_once(*crawl.order)));
+  for (std::size_t from = 0; from < candidates.size(); from += kAdmittedAtOnce) {
+    if (stopping_) co_return Error{Errc::Canceled, "the server is stopping"};
+    const std::size_t to = std::min(from + kAdmittedAtOnce, candidates.size());
+    auto order = std::make_shared<AdmitOrder>();
+    order->site = site;
+    order->job = crawl.job;
+    order->collection = crawl.collection;
+    order->pages_max = crawl.order->pages_max;
+    order->candidates.assign(candidates.begin() + static_cast<std::ptrdiff_t>(from),
+                             candidates.begin() + static_cast<std::ptrdiff_t>(to));
+    auto write = store::Fenced{store::Fence{site.partition.value, 0},
+                               [order](Tx& tx) { return admit(tx, *order); }};
+    CO_TRY_ASSIGN(
+        const Admitted done,
+        co_await queue::write(parts_.loop, parts_.writer.lane(queue::lane_of(site.partition)),
+                              std::move(write)));
+    all.done.added += done.added;
+    all.done.over += done.over;
+    all.done.not_due += done.not_due;
+    all.done.reopened.insert(all.done.reopened.end(), done.reopened.begin(), done.reopened.end());
+    if (done.added > 0) parts_.poke(site.partition);
+  }
+  co_return Result<>();
 }
 
 // -- the end --
 
 net::Task<> Follower::end_some() {
+  end_at_ = net::in_ms(kEndMs);
   std::set<tree::JobId> jobs = std::exchange(may_end_, {});
   for (const tree::JobId job : jobs) {
     if (stopping_) co_return;
@@ -263,20 +345,30 @@ net::Task<> Follower::end_some() {
 }
 
 net::Task<Result<bool>> Follower::try_end(tree::JobId job) {
-  auto load = [job](Tx& tx) { return load_crawl(tx, job); };
-  Result<Crawl> loaded = co_await queue::read(parts_.loop, parts_.readers, load);
+  struct Loaded {
+    Crawl crawl;
+    CrawlSums sums;
+  };
+  auto load = [job, crawls = &parts_.crawls](Tx& tx) -> Result<Loaded> {
+    Loaded loaded;
+    TRY_ASSIGN(loaded.crawl, crawls->load(tx, job));
+    TRY_ASSIGN(loaded.sums, load_sums(tx, job));
+    return loaded;
+  };
+  Result<Loaded> loaded = co_await queue::read(parts_.loop, parts_.readers, load);
   if (!loaded.ok() && loaded.error().kind() == Errc::Missing) co_return true;
-  CO_TRY_ASSIGN(const Crawl crawl, std::move(loaded));
+  CO_TRY_ASSIGN(const Loaded all, std::move(loaded));
+  const Crawl& crawl = all.crawl;
   if (crawl.ended) co_return true;
   if (crawl.canceled) {
     CO_TRY(co_await cancel_open(crawl, "the crawl was canceled"));
-  } else if (!crawl.seeded || crawl.sums.open > 0) {
+  } else if (!crawl.seeded || all.sums.open > 0) {
     co_return false;
   }
   // A site that did not answer, or was cut off by a limit, has not lost its pages.
-  const bool complete = crawl.sums.inside > 0 && crawl.sums.failed == 0 &&
-                        crawl.sums.admitted < crawl.order.pages_max;
-  if (crawl.order.whole && complete && !crawl.canceled) CO_TRY(co_await drop_unmet(job));
+  const bool complete =
+      all.sums.inside > 0 && all.sums.failed == 0 && all.sums.admitted < crawl.order->pages_max;
+  if (crawl.order->whole && complete && !crawl.canceled) CO_TRY(co_await drop_unmet(job));
   auto end = [job](Tx& tx) { return end_crawl(tx, job); };
   CO_TRY_ASSIGN(const bool ended,
                 co_await queue::write(parts_.loop, parts_.writer.lane({}), std::move(end)));

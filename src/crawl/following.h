@@ -5,10 +5,14 @@
 // lock of a site, and done again changes nothing. A page is closed last, so nothing is forgotten
 // when somebody dies on the way.
 //
-// Threads: the loop's, except poke(). Lifetime: stop() before its parts go.
+// Whoever fetched a page or read it here says so, and it is followed at once; what a server left
+// that died, or nobody named, is found by a sweep over all fetched pages: whole when this one
+// starts, and a piece of it each second.
+//
+// Threads: the loop's. Lifetime: stop() before its parts go.
 #pragma once
 
-#include <atomic>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -28,6 +32,7 @@ struct FollowingParts {
   store::Writer& writer;
   store::Readers& readers;
   io::Pool& pool;
+  CrawlCache& crawls;
   std::string agent = "quern";
   std::function<void(queue::PartitionId)> poke;   // items were put
   std::function<void(tree::JobId)> sealed;        // its crawl has ended
@@ -41,8 +46,11 @@ class Follower : public std::enable_shared_from_this<Follower> {
 
   void start();
   net::Task<> stop();
-  // Something may be ready. Any thread; cheap.
-  void poke();
+  // These may be ready.
+  void fetched(PageId page);
+  void read(const std::vector<tree::FileId>& files);
+  // Any page may be.
+  void sweep();
 
   // These are looked at soon.
   void may_have_ended(const std::vector<tree::JobId>& jobs);
@@ -57,25 +65,40 @@ class Follower : public std::enable_shared_from_this<Follower> {
 
  private:
   static net::Task<> run(std::shared_ptr<Follower> self);
-  static net::Task<> follow_one(std::shared_ptr<Follower> self, ReadyPage ready);
-  net::Task<Result<bool>> look();
-  bool begin_some(ReadyPages ready);
-  net::Task<Result<>> follow(const ReadyPage& ready);
+  static net::Task<> follow_one(std::shared_ptr<Follower> self, PageId page);
+  net::Task<Result<>> look();
+  bool has_room() const { return waiting_.size() < kWaitingMax; }
+  void wake();
+  void begin_sweep();
+  void begin_some();
+  struct Context;
+  net::Task<Result<>> follow(PageId page);
   net::Task<Result<>> settle(const ReadyPage& ready, const Site& site, const FoundLinks& found,
                              bool canonical_is_good);
   net::Task<Result<Site>> site_named(const std::string& name, std::int64_t at_once);
   net::Task<Result<bool>> drop_unmet(tree::JobId job);
   net::Task<> end_some();
 
+  struct Admitting;
+  static net::Task<> admit_some(std::shared_ptr<Follower> self, std::shared_ptr<Admitting> all);
+  net::Task<Result<>> admit_site(Admitting& all, const std::string& name,
+                                 const std::vector<Candidate>& candidates);
+
+  static constexpr std::size_t kWaitingMax = 10'000;
+
   FollowingParts parts_;
-  const net::Loop::Remote remote_;
-  std::atomic<bool> poked_{false};
-  // The loop's thread only:
   bool running_ = false;
   bool stopping_ = false;
-  std::set<PageId> at_;  // pages that are being followed
-  PageId further_;       // so far behind the first ones it was looked
+  bool poked_ = false;
+  std::deque<PageId> waiting_;       // may be ready; what has no room is found by a sweep
+  std::vector<tree::FileId> files_;  // of pages that may be
+  std::set<PageId> at_;              // pages that are being followed
+  std::int64_t sweeps_ = 0;          // that were begun
+  bool sweeping_ = true;             // without a pause, to the last page
+  PageId swept_;                     // so far
+  net::Instant sweep_at_{};          // the next piece of it
   std::set<tree::JobId> may_end_;
+  net::Instant end_at_{};  // they are looked at, where pages are still being followed
   std::map<std::string, Site> sites_;
   net::Event changed_;
 };

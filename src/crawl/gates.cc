@@ -21,24 +21,25 @@ net::Task<bool> Gates::enter(SiteId site, std::int64_t token, std::int64_t gap_m
     gate.token = token;
   }
   ++gate.waiting;
-  const bool one_by_one = gap_ms > 0;
+  const std::int64_t room = gap_ms > 0 ? 1 : kRequestsWithoutGap;
   while (!closed_) {
     const net::Instant until = std::max(gate.free_at, not_before);
-    const bool waits = (one_by_one && gate.busy) || net::in_ms(0) < until;
-    if (!waits) break;
-    co_await gate.changed->wait(one_by_one && gate.busy ? net::kNever : until);
+    const bool full = gate.inside >= room;
+    if (!full && until <= net::in_ms(0)) break;
+    co_await gate.changed->wait(full ? net::kNever : until);
   }
   --gate.waiting;
   if (closed_) co_return false;
-  gate.busy = true;
+  ++gate.inside;
   co_return true;
 }
 
 void Gates::leave(SiteId site, std::int64_t gap_ms) {
   Gate& gate = gates_[site];
-  gate.busy = false;
+  --gate.inside;
   gate.free_at = std::max(gate.free_at, net::in_ms(gap_ms));
-  gate.changed->notify_all();
+  // Whoever is woken enters, now or when it is time, and wakes the next one when it leaves.
+  gate.changed->notify_one();
 }
 
 void Gates::hold(SiteId site, std::int64_t gap_ms) {
@@ -58,7 +59,7 @@ void Gates::forget_old() {
   const net::Instant now = net::in_ms(0);
   std::erase_if(gates_, [now](const auto& entry) {
     const Gate& gate = entry.second;
-    return !gate.busy && gate.waiting == 0 && gate.free_at < now;
+    return gate.inside == 0 && gate.waiting == 0 && gate.free_at < now;
   });
 }
 

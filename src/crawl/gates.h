@@ -3,7 +3,7 @@
 // Guarantee: between the answer to one request and the next request to the same site lies at least
 // the gap, whatever process asks: a site has one owner, and one that has just become it waits a gap
 // first, for the former may have asked a moment ago. So the site itself never sees two requests
-// closer together.
+// closer together. Without a gap at most kRequestsWithoutGap are under way.
 #pragma once
 
 #include <map>
@@ -33,7 +33,7 @@ class Gates {
  private:
   struct Gate {
     std::int64_t token = 0;
-    bool busy = false;
+    std::int64_t inside = 0;
     net::Instant free_at{};
     std::int64_t waiting = 0;
     std::unique_ptr<net::Event> changed;

@@ -250,7 +250,7 @@ class Import {
     const queue::PartitionId partition = site.partition;
     TakeOrder order;
     const auto prepare = [&](Tx& tx) -> Result<std::optional<Page>> {
-      return put_page(tx, {site, crawl_.job, crawl_.collection, crawl_.order.pages_max, {}}, url,
+      return put_page(tx, {site, crawl_.job, crawl_.collection, crawl_.order->pages_max, {}}, url,
                       like.at_us);
     };
     TRY_ASSIGN(const std::optional<Page> page,

@@ -27,8 +27,8 @@ bool has_word(const std::string& text, std::string_view word) {
 
 class Finding {
  public:
-  Finding(const Page& page, const CrawlOrder& order, web::Url base, int year_now)
-      : page_(page), scope_(order), base_(std::move(base)), year_now_(year_now) {}
+  Finding(const Page& page, const Scope& scope, web::Url base, int year_now)
+      : page_(page), scope_(scope), base_(std::move(base)), year_now_(year_now) {}
 
   void read(const json::object& object) {
     kind_ = text_in(object, "kind");
@@ -115,7 +115,7 @@ class Finding {
   }
 
   const Page& page_;
-  Scope scope_;
+  const Scope& scope_;
   web::Url base_;
   int year_now_;
   std::string kind_;
@@ -126,11 +126,11 @@ class Finding {
 
 }  // namespace
 
-FoundLinks find_links(const Page& page, const CrawlOrder& order, const std::string& of_step,
+FoundLinks find_links(const Page& page, const Scope& scope, const std::string& of_step,
                       int year_now) {
   const Result<web::Url> base = web::Url::parse(page.url);
   if (!base.ok()) return {};
-  Finding finding(page, order, *base, year_now);
+  Finding finding(page, scope, *base, year_now);
   for (const std::string& text : {page.links, of_step}) {
     boost::system::error_code failed;
     const json::value value = json::parse(text, failed);
@@ -139,11 +139,11 @@ FoundLinks find_links(const Page& page, const CrawlOrder& order, const std::stri
   return finding.take();
 }
 
-void add_sitemaps(const std::vector<std::string>& sitemaps, const Page& page,
-                  const CrawlOrder& order, FoundLinks& found) {
+void add_sitemaps(const std::vector<std::string>& sitemaps, const Page& page, const Scope& scope,
+                  FoundLinks& found) {
   const Result<web::Url> base = web::Url::parse(page.url);
   if (!base.ok()) return;
-  Finding finding(page, order, *base, 0);
+  Finding finding(page, scope, *base, 0);
   for (const std::string& sitemap : sitemaps) finding.add_sitemap(sitemap);
   for (auto& [site, candidates] : finding.take().by_site) {
     std::vector<Candidate>& into = found.by_site[site];

@@ -17,10 +17,10 @@ struct FoundLinks {
 };
 // Of its fetch (a redirect, what its head says), and of the step Page: JSON. What is no such JSON
 // has no links.
-FoundLinks find_links(const Page& page, const CrawlOrder& order, const std::string& of_step,
+FoundLinks find_links(const Page& page, const Scope& scope, const std::string& of_step,
                       int year_now);
 // Those that robots.txt names, of a page where a crawl begins.
-void add_sitemaps(const std::vector<std::string>& sitemaps, const Page& page,
-                  const CrawlOrder& order, FoundLinks& found);
+void add_sitemaps(const std::vector<std::string>& sitemaps, const Page& page, const Scope& scope,
+                  FoundLinks& found);
 
 }  // namespace quern::crawl

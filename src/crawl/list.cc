@@ -102,14 +102,15 @@ Result<UrlStory> explain_url(Tx& tx, const std::string& collection, const std::s
     story.verdict = "Nothing was crawled into this collection.";
     return story;
   }
-  const Judgement judged = Scope(crawl->order).judge(url, 0, year_now);
+  const Judgement judged = crawl->scope->judge(url, 0, year_now);
   if (!judged.in) {
     story.verdict = fmt::format("It is not in: {}.", judged.why);
-  } else if (crawl->sums.admitted >= crawl->order.pages_max) {
-    story.verdict =
-        fmt::format("It is not in: the crawl had its limit of {} pages.", crawl->order.pages_max);
   } else {
-    story.verdict = "It is not in: no page that was crawled links to it.";
+    TRY_ASSIGN(const CrawlSums sums, load_sums(tx, crawl->job));
+    const std::int64_t limit = crawl->order->pages_max;
+    story.verdict = sums.admitted < limit
+                        ? "It is not in: no page that was crawled links to it."
+                        : fmt::format("It is not in: the crawl had its limit of {} pages.", limit);
   }
   TRY(tell_robots(tx, url, story));
   return story;

@@ -273,16 +273,16 @@ std::string trap_of(const web::Url& url, int year_now) {
 
 Scope::Scope(const CrawlOrder& order) : order_(order) {
   if (order.scope != "host" && order.scope != "domain") {
-    places_.push_back(order.scope);
+    places_.insert(order.scope);
     return;
   }
   for (const std::string& seed : order.urls) {
     const Result<web::Url> url = web::Url::parse(seed);
     if (!url.ok()) continue;
     if (order.scope == "domain") {
-      places_.push_back(web::registered_domain(url->host()));
+      places_.insert(web::registered_domain(url->host()));
     } else {
-      places_.emplace_back(without_www(web::site_of(*url)));
+      places_.emplace(without_www(web::site_of(*url)));
     }
   }
 }
@@ -296,7 +296,7 @@ bool Scope::covers(const web::Url& url) const {
   } else {
     return url.href().starts_with(order_.scope);
   }
-  return std::find(places_.begin(), places_.end(), place) != places_.end();
+  return places_.contains(place);
 }
 
 Judgement Scope::judge(const web::Url& url, std::int64_t depth, int year_now) const {

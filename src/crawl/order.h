@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,7 +66,7 @@ class Scope {
 
  private:
   CrawlOrder order_;
-  std::vector<std::string> places_;  // sites without "www.", domains or prefixes
+  std::set<std::string, std::less<>> places_;  // sites without "www.", domains or prefixes
 };
 
 // Why an address looks like one of endlessly many; empty: it does not.

@@ -129,7 +129,8 @@ class Admission {
     TRY(insert());
     TRY(tx_.exec(kFirst, order_.job, order_.site.id));
     TRY(count(tx_, order_.job, order_.site.id,
-              {.admitted = done_.added, .open = done_.added + reopened_}));
+              {.admitted = done_.added,
+               .open = done_.added + static_cast<std::int64_t>(done_.reopened.size())}));
     if (items_.items.empty()) return done_;
     items_.partition = order_.site.partition;
     TRY(std::move(queue::apply(tx_, std::span<const queue::PutItems>(&items_, 1))[0]));
@@ -192,7 +193,7 @@ class Admission {
     if (want == page.want) return {};
     const PageState state = open || page.state == PageState::Out ? page.state : PageState::Fetched;
     TRY(tx_.exec(kWantMore, page.id, want, static_cast<int>(state)));
-    if (!open && state == PageState::Fetched) ++reopened_;
+    if (!open && state == PageState::Fetched) done_.reopened.push_back(page.id);
     return {};
   }
 
@@ -214,7 +215,6 @@ class Admission {
   const AdmitOrder& order_;
   std::int64_t now_us_ = 0;
   std::int64_t room_ = 0;
-  std::int64_t reopened_ = 0;
   std::map<std::string, const Candidate*> wanted_;
   std::map<std::string, Known> known_;
   std::vector<std::pair<const std::string*, const Candidate*>> fresh_;

@@ -81,8 +81,9 @@ struct AdmitOrder {
 };
 struct Admitted {
   std::int64_t added = 0;
-  std::int64_t over = 0;     // beyond pages_max
-  std::int64_t not_due = 0;  // known, and not yet
+  std::int64_t over = 0;         // beyond pages_max
+  std::int64_t not_due = 0;      // known, and not yet
+  std::vector<PageId> reopened;  // in, but their links are wanted now, too
 };
 Result<Admitted> admit(store::Tx& tx, const AdmitOrder& order);
 
@@ -161,8 +162,7 @@ Result<std::int64_t> cancel_pages(store::Tx& tx, tree::JobId job, SiteId site,
 Result<Page> load_page(store::Tx& tx, PageId id);  // Missing
 Result<std::optional<Page>> find_page(store::Tx& tx, tree::CollectionId collection,
                                       const std::string& url);
-// Fetched pages whose file is ingested or that need none, among the next ones behind an id; with
-// the state of the file.
+// A fetched page whose file is ingested or that needs none, with the state of the file.
 struct ReadyPage {
   Page page;
   bool file_failed = false;
@@ -171,11 +171,15 @@ struct ReadyPage {
   std::optional<tree::ShardId> old_shard;
   std::optional<tree::ShardId> shard;
 };
+Result<std::optional<ReadyPage>> load_ready(store::Tx& tx, PageId id);
+// Those among the next fetched pages behind an id.
 struct ReadyPages {
-  std::vector<ReadyPage> pages;
+  std::vector<PageId> pages;
   PageId last;        // that was looked at
   bool more = false;  // behind it there may be others
 };
 Result<ReadyPages> list_ready(store::Tx& tx, PageId after, std::size_t looked_at_max);
+// Those whose file is one of these.
+Result<std::vector<PageId>> list_ready(store::Tx& tx, const std::vector<tree::FileId>& files);
 
 }  // namespace quern::crawl

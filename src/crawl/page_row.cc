@@ -12,18 +12,21 @@ using store::Tx;
 
 constexpr Sql kById{"SELECT " QUERN_PAGE " FROM page AS p WHERE p.id = $1"};
 constexpr Sql kByKey{"SELECT " QUERN_PAGE " FROM page AS p WHERE p.collection = $1 AND p.key = $2"};
-// The limit is on what is looked at: a site that is fetched faster than it is read has any number
-// of pages that are not ready.
 constexpr Sql kReady{
     "SELECT " QUERN_PAGE
     ", f.error_kind IS NOT NULL, f.n_children > 0, l.links, o.partition,"
-    " f.partition FROM (SELECT * FROM page WHERE state = 2 AND id > $1 ORDER BY id LIMIT $2) AS p"
-    " LEFT JOIN file AS f ON f.id = p.file"
+    " f.partition FROM page AS p LEFT JOIN file AS f ON f.id = p.file"
     " LEFT JOIN file_links AS l ON l.file = p.file LEFT JOIN file AS o ON o.id = p.old_file"
-    " WHERE f.id IS NULL OR f.state = 4 ORDER BY p.id"};
-constexpr Sql kLooked{
-    "SELECT count(*), coalesce(max(id), 0) FROM"
-    " (SELECT id FROM page WHERE state = 2 AND id > $1 ORDER BY id LIMIT $2) AS p"};
+    " WHERE p.id = $1 AND p.state = 2 AND (f.id IS NULL OR f.state = 4)"};
+// The limit is on what is looked at: a site that is fetched faster than it is read has any number
+// of pages that are not ready.
+constexpr Sql kNextFetched{
+    "SELECT p.id, f.id IS NULL OR f.state = 4 FROM"
+    " (SELECT id, file FROM page WHERE state = 2 AND id > $1 ORDER BY id LIMIT $2) AS p"
+    " LEFT JOIN file AS f ON f.id = p.file ORDER BY p.id"};
+constexpr Sql kOfFiles{"SELECT id FROM page WHERE file = $1 AND state = 2",
+                       "SELECT p.id FROM unnest($1::bigint[]) AS w (file)"
+                       " JOIN page AS p ON p.file = w.file WHERE p.state = 2"};
 
 std::string text_at(const Row& row, std::size_t column) {
   return row.is_null(column) ? std::string() : row.get<std::string>(column);
@@ -76,23 +79,37 @@ Result<std::optional<Page>> find_page(Tx& tx, tree::CollectionId collection,
   return std::optional<Page>(page_of(rows[0]));
 }
 
+Result<std::optional<ReadyPage>> load_ready(Tx& tx, PageId id) {
+  TRY_ASSIGN(const Rows rows, tx.query(kReady, id));
+  if (rows.empty()) return std::optional<ReadyPage>();
+  const Row row = rows[0];
+  ReadyPage one;
+  one.page = page_of(row);
+  one.file_failed = row.get<bool>(kPageColumns);
+  one.file_document = !row.is_null(kPageColumns + 1) && row.get<bool>(kPageColumns + 1);
+  one.links = text_at(row, kPageColumns + 2);
+  one.old_shard = row.get<std::optional<tree::ShardId>>(kPageColumns + 3);
+  one.shard = row.get<std::optional<tree::ShardId>>(kPageColumns + 4);
+  return std::optional<ReadyPage>(std::move(one));
+}
+
 Result<ReadyPages> list_ready(Tx& tx, PageId after, std::size_t limit) {
-  ReadyPages ready;
-  TRY_ASSIGN(const Rows looked, tx.query(kLooked, after, limit));
-  ready.last = looked[0].get<PageId>(1);
-  ready.more = looked[0].get<std::int64_t>(0) == static_cast<std::int64_t>(limit);
-  TRY_ASSIGN(const Rows rows, tx.query(kReady, after, limit));
+  TRY_ASSIGN(const Rows rows, tx.query(kNextFetched, after, limit));
+  ReadyPages ready{.last = after, .more = rows.size() == limit};
   for (const Row row : rows) {
-    ReadyPage one;
-    one.page = page_of(row);
-    one.file_failed = row.get<bool>(kPageColumns);
-    one.file_document = !row.is_null(kPageColumns + 1) && row.get<bool>(kPageColumns + 1);
-    one.links = text_at(row, kPageColumns + 2);
-    one.old_shard = row.get<std::optional<tree::ShardId>>(kPageColumns + 3);
-    one.shard = row.get<std::optional<tree::ShardId>>(kPageColumns + 4);
-    ready.pages.push_back(std::move(one));
+    ready.last = row.get<PageId>(0);
+    if (row.get<bool>(1)) ready.pages.push_back(ready.last);
   }
   return ready;
+}
+
+Result<std::vector<PageId>> list_ready(Tx& tx, const std::vector<tree::FileId>& files) {
+  store::Bulk bulk;
+  for (const tree::FileId file : files) bulk.add(file);
+  TRY_ASSIGN(const Rows rows, tx.bulk(kOfFiles, bulk));
+  std::vector<PageId> pages;
+  for (const Row row : rows) pages.push_back(row.get<PageId>(0));
+  return pages;
 }
 
 }  // namespace quern::crawl

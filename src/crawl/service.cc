@@ -26,6 +26,7 @@ constexpr std::int64_t kPlanTickMs = 5000;
 constexpr std::int64_t kPlanPauseMs = 600'000;
 constexpr std::size_t kDueAtOnce = 100;
 constexpr std::size_t kResumedAtOnce = 100;
+constexpr std::size_t kSeededAtOnce = 8;  // crawls
 constexpr int kJoinsMax = 5;
 constexpr std::size_t kArchivesOpen = 64;
 constexpr std::size_t kTimersKept = 1000;
@@ -166,6 +167,7 @@ Result<> Service::add_processors(queue::Processors& processors) {
                            .writer = parts_.writer,
                            .readers = parts_.readers,
                            .pool = parts_.pool,
+                           .crawls = crawls_,
                            .agent = "quern",
                            .poke = parts_.poke,
                            .sealed = parts_.poke_job,
@@ -178,13 +180,14 @@ Result<> Service::add_processors(queue::Processors& processors) {
                       .pool = parts_.pool,
                       .blobs = parts_.blobs,
                       .fetcher = *fetcher_,
+                      .crawls = crawls_,
                       .archive = [this](tree::CollectionId id) { return archive_of(id); },
                       .agent = "quern",
                       .allow_private = options_.allow_private,
                       .decide = parts_.decide,
                       .added = parts_.poke_job,
                       .captured = {},
-                      .ready = [this] { follower_->poke(); },
+                      .ready = [this](PageId page) { follower_->fetched(page); },
                       .closed = [this](tree::JobId job) { follower_->may_have_ended({job}); }};
   pages.captured = [this](const CrawlOrder& order, const FetchRecord& record) {
     const Page& page = record.page;
@@ -218,8 +221,11 @@ net::Task<> Service::stop() {
   if (follower_) co_await follower_->stop();
 }
 
-void Service::files_ingested() {
-  if (follower_) follower_->poke();
+void Service::files_ingested(tree::JobId job, const std::vector<tree::IngestedFile>& files) {
+  if (!follower_ || !crawls_.contains(job)) return;
+  std::vector<tree::FileId> ids;
+  for (const tree::IngestedFile& file : files) ids.push_back(file.id);
+  follower_->read(ids);
 }
 
 void Service::jobs_changed(std::vector<tree::JobId> jobs) {
@@ -247,36 +253,52 @@ net::Task<Result<tree::Job>> Service::begin(CrawlOrder order) {
   };
   CO_TRY(co_await queue::write(parts_.loop, parts_.writer.lane({}), std::move(note)));
   // Who does no work leaves that to the next server: see resume().
-  if (works()) {
-    CO_TRY(co_await seed(job.id));
-  }
+  if (works()) begin_seeding(job.id, Begun::Now);
   co_return job;
 }
 
+// In the background, for an order may name thousands of sites. What fails, or has no room, is tried
+// by resume(). One at a time of each.
+void Service::begin_seeding(tree::JobId job, Begun begun) {
+  if (stopping_ || seeding_.size() >= kSeededAtOnce || !seeding_.insert(job).second) return;
+  ++running_;
+  parts_.loop.spawn("crawl.seed", seed_one(this, job, begun));
+}
+
+net::Task<> Service::seed_one(Service* self, tree::JobId id, Begun begun) {
+  const Result<> done = co_await self->seed(id, begun);
+  if (!done.ok()) {
+    log_info("crawl.seed_later", {{"job", id.value}, {"error", done.error().message()}});
+  }
+  self->seeding_.erase(id);
+  --self->running_;
+  self->changed_.notify_all();
+}
+
 // Also again, after a death.
-net::Task<Result<>> Service::seed(tree::JobId id) {
-  auto load = [id](Tx& tx) { return load_crawl(tx, id); };
+net::Task<Result<>> Service::seed(tree::JobId id, Begun begun) {
+  auto load = [id, crawls = &crawls_](Tx& tx) { return crawls->load(tx, id); };
   CO_TRY_ASSIGN(const Crawl crawl, co_await queue::read(parts_.loop, parts_.readers, load));
   if (crawl.seeded || crawl.ended || crawl.canceled) co_return Result<>();
-  if (!crawl.order.archive.empty()) {
+  if (!crawl.order->archive.empty()) {
     // Whoever began to read a file goes on with it, or the next server that starts here.
-    if (!resumed_) begin_reading(id);
+    if (begun == Begun::Before) begin_reading(id);
     co_return Result<>();
   }
   queue::SetTimer timer;
   timer.how = queue::SetTimer::How::Start;
-  timer.key = crawl.order.collection;
+  timer.key = crawl.order->collection;
   timer.timeout_us = kPackTimeoutUs;
-  const json::object full{{"type", "pack_full"}, {"site", crawl.order.collection}};
+  const json::object full{{"type", "pack_full"}, {"site", crawl.order->collection}};
   timer.callback_msg = json::serialize(full);
   CO_TRY(co_await set_timer(std::move(timer)));
-  std::map<std::string, std::vector<Candidate>> seeds = seeds_of(crawl.order);
+  std::map<std::string, std::vector<Candidate>> seeds = seeds_of(*crawl.order);
   CO_TRY(co_await follower_->admit_all(crawl, seeds));
   auto done = [crawl, sites = std::move(seeds)](Tx& tx) -> Result<bool> {
     for (const auto& [name, candidates] : sites) {
-      if (!crawl.order.whole) break;
+      if (!crawl.order->whole) break;
       TRY_ASSIGN(const auto site, find_site(tx, name));
-      if (site) TRY(put_plan(tx, crawl.collection, site->id, crawl.order));
+      if (site) TRY(put_plan(tx, crawl.collection, site->id, *crawl.order));
     }
     TRY(mark_seeded(tx, crawl.job));
     return true;
@@ -332,7 +354,7 @@ net::Task<Result<>> Service::read_whole(tree::JobId id) {
   auto work = [this, crawl, archive = archive_of(crawl.collection)] {
     const ImportParts parts{parts_.writer, parts_.readers, parts_.blobs, *archive,
                             spool_,        parts_.decide,  stopping_};
-    return import_archive(parts, crawl, crawl.order.archive);
+    return import_archive(parts, crawl, crawl.order->archive);
   };
   const Result<ImportCounts> done =
       co_await queue::offload(parts_.loop, parts_.pool, std::move(work));
@@ -348,6 +370,7 @@ net::Task<Result<>> Service::read_whole(tree::JobId id) {
   };
   CO_TRY(co_await queue::write(parts_.loop, parts_.writer.lane({}), std::move(seeded)));
   parts_.poke_job(id);
+  follower_->sweep();
   follower_->may_have_ended({id});
   if (!done.ok()) co_return done.error();
   co_return Result<>();
@@ -436,7 +459,7 @@ void Service::reset_timer(const Crawl& crawl) {
   if (long_since < last) return;
   last = net::in_ms(0);
   queue::SetTimer reset;
-  reset.key = crawl.order.collection;
+  reset.key = crawl.order->collection;
   reset.timeout_us = kPackTimeoutUs;
   queue::submit(parts_.loop, parts_.writer.lane({}), std::move(reset),
                 [](const Result<std::int64_t>&) {});
@@ -465,13 +488,13 @@ net::Task<Result<>> Service::resume() {
     CO_TRY_ASSIGN(const std::vector<tree::JobId> jobs,
                   co_await queue::read(parts_.loop, parts_.readers, list));
     for (const tree::JobId job : jobs) {
-      CO_TRY(co_await seed(job));
+      while (!stopping_ && seeding_.size() >= kSeededAtOnce) co_await changed_.wait();
+      begin_seeding(job, resumed_ ? Begun::Now : Begun::Before);
       after = job;
     }
     follower_->may_have_ended(jobs);
     if (jobs.size() < kResumedAtOnce) break;
   }
-  follower_->poke();
   co_return Result<>();
 }
 

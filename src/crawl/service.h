@@ -20,6 +20,7 @@
 #include "queue/engine.h"
 #include "queue/submit.h"
 #include "queue/timer.h"
+#include "tree/ingest.h"
 
 namespace quern::crawl {
 
@@ -58,8 +59,8 @@ class Service {
   Result<> add_processors(queue::Processors& processors);
   void start();
   net::Task<> stop();
-  // Root files were ingested, perhaps pages.
-  void files_ingested();
+  // Files of a job were ingested, perhaps pages.
+  void files_ingested(tree::JobId job, const std::vector<tree::IngestedFile>& files);
   // A job was canceled or deleted, perhaps a crawl.
   void jobs_changed(std::vector<tree::JobId> jobs);
 
@@ -86,7 +87,10 @@ class Service {
   Service(ServiceParts parts, ServiceOptions options);
   Result<> mend_archive();
   std::shared_ptr<web::Archive> archive_of(tree::CollectionId collection);
-  net::Task<Result<>> seed(tree::JobId job);
+  enum class Begun { Now, Before };  // before: perhaps by a server that has died
+  void begin_seeding(tree::JobId job, Begun begun);
+  static net::Task<> seed_one(Service* self, tree::JobId job, Begun begun);
+  net::Task<Result<>> seed(tree::JobId job, Begun begun);
   void begin_reading(tree::JobId job);
   static net::Task<> read_archive(Service* self, tree::JobId job);
   net::Task<Result<>> read_whole(tree::JobId job);
@@ -102,6 +106,7 @@ class Service {
   std::filesystem::path spool_;
   std::map<tree::CollectionId, std::shared_ptr<web::Archive>> archives_;  // that are written to
   std::unique_ptr<web::Fetcher> fetcher_;
+  CrawlCache crawls_;
   std::shared_ptr<PageFetcher> pages_;
   std::shared_ptr<Follower> follower_;
   std::map<tree::CollectionId, net::Instant> timers_;  // when they were reset last
@@ -110,6 +115,7 @@ class Service {
   int running_ = 0;
   bool resumed_ = false;           // what a death left was looked at
   std::set<tree::JobId> reading_;  // archives
+  std::set<tree::JobId> seeding_;
   net::Event changed_;
 };
 

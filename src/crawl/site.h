@@ -19,8 +19,9 @@ using SiteId = Id<struct SiteTag>;
 
 // The kind of a site's partition.
 inline constexpr char kSiteKind[] = "quern:site";
-// Requests to a site at once where no gap was asked for.
-inline constexpr std::int64_t kAtOnceWithoutGap = 8;
+// Of a site where no gap was asked for: requests at once, and pages that are fetched or recorded.
+inline constexpr std::int64_t kRequestsWithoutGap = 8;
+inline constexpr std::int64_t kPagesWithoutGap = 32;
 // A robots.txt is good for so long.
 inline constexpr std::int64_t kRobotsUs = 24 * 3600 * 1'000'000LL;
 

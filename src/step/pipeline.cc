@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::int64_t kRetryMs = 200;
 constexpr std::int64_t kCountMax = 10'000;  // beyond, "many" is enough
+constexpr int kCountPause = 20;             // times what counting took
+constexpr std::int64_t kCountPauseMsMax = 1000;
+// Pages of a crawl come by the hundred in a second: what is new is looked at for many of them.
+constexpr std::int64_t kFlagsPauseMs = 20;
 
 }  // namespace
 
@@ -193,6 +197,7 @@ net::Task<> Pipeline::Core::watch_flags(Self self) {
     if (self->shards_.empty() || self->stopping_) co_return;
     self->flags_wanted_ = false;
     co_await self->look_at_flags();
+    co_await self->stopped_.wait(net::in_ms(kFlagsPauseMs));
   }
 }
 
@@ -235,40 +240,49 @@ void Pipeline::Core::adopt_flags(const tree::ShardInfo& info) {
 }
 
 void Pipeline::Core::poke(tree::JobId job) {
-  const auto found = jobs_.find(job);
-  if (found == jobs_.end()) return;
-  for (const ShardPtr& shard : found->second) refresh(shard);
+  if (!jobs_.contains(job)) return;
   flags_wanted_ = true;
   flags_event_.notify_all();
 }
 
 void Pipeline::Core::refresh(const ShardPtr& shard) {
-  shard->refresh_again = shard->refreshing;
-  if (shard->refreshing || shard->canceled) return;
+  if (shard->canceled) return;
+  if (shard->refreshing || net::in_ms(0) < shard->count_at) {
+    flags_wanted_ = true;  // not now, but soon
+    return;
+  }
   shard->refreshing = true;
   parts_.loop.spawn("step.refresh", refresh_counts(shared_from_this(), shard));
 }
 
-// Counts anew what waits, and lets windows look again: roots come through other servers too.
+// Counts anew what waits, and lets windows look again: roots come through other servers too. Where
+// there is much to count, that is done less often.
 net::Task<> Pipeline::Core::refresh_counts(Self self, ShardPtr shard) {
   const tree::ShardId id = shard->id;
+  const net::Instant began = net::in_ms(0);
   auto count = [id](store::Tx& tx) { return tree::count_waiting(tx, id, kCountMax); };
   const Result<std::vector<tree::WaitingCount>> counts =
       co_await queue::read(self->parts_.loop, self->parts_.readers, std::move(count));
   shard->refreshing = false;
+  const net::Instant now = net::in_ms(0);
+  shard->count_at = std::min(now + kCountPause * (now - began), net::in_ms(kCountPauseMsMax));
   if (!shard->alive || !counts.ok()) co_return;
+  self->adopt_counts(shard, *counts);
+}
+
+void Pipeline::Core::adopt_counts(const ShardPtr& shard,
+                                  const std::vector<tree::WaitingCount>& counts) {
   shard->waiting.clear();
-  for (const tree::WaitingCount& count : *counts) {
+  for (const tree::WaitingCount& count : counts) {
     const std::optional<StepId> step = model::parse_step(count.step);
     if (!step) continue;
     shard->waiting[*step] = count.files;
     shard->served.try_emplace(*step, net::in_ms(0));
     shard->windows[*step].more = true;
-    if (self->events_.waiting) self->events_.waiting(*step);
-    if (self->work_[*step]->waiters() > 0) self->refill(shard, *step);
+    if (events_.waiting) events_.waiting(*step);
+    if (work_[*step]->waiters() > 0) refill(shard, *step);
   }
   std::erase_if(shard->served, [&](const auto& entry) { return shard->waiting[entry.first] == 0; });
-  if (shard->refresh_again) self->refresh(shard);
 }
 
 Pipeline::Pipeline(PipelineParts parts, PipelineOptions options, PipelineEvents events)

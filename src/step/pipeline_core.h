@@ -39,7 +39,7 @@ struct Shard {
   bool roots_left = true;
   bool ingest_wanted = true;
   bool refreshing = false;
-  bool refresh_again = false;  // something came while we were counting
+  net::Instant count_at{};  // not before
   std::map<StepId, Window> windows;
   std::map<StepId, std::int64_t> waiting;  // files, lent ones among them; as last counted
   std::map<StepId, net::Instant> served;   // since when it has waited in vain
@@ -95,6 +95,7 @@ class Pipeline::Core : public std::enable_shared_from_this<Pipeline::Core> {
   void adopt_flags(const tree::ShardInfo& info);
   void refresh(const ShardPtr& shard);
   static net::Task<> refresh_counts(Self self, ShardPtr shard);
+  void adopt_counts(const ShardPtr& shard, const std::vector<tree::WaitingCount>& counts);
 
   void refill(const ShardPtr& shard, StepId step);
   static net::Task<> load_window(Self self, ShardPtr shard, StepId step);

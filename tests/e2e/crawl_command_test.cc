@@ -122,6 +122,46 @@ TEST_P(CrawlTest, ADeletedCrawlTakesItsDocumentsAlong) {
   expect_clean();
 }
 
+// -- many sites --
+
+// The order is answered before its sites are admitted, and none is lost with the server.
+TEST_P(CrawlTest, AnOrderOfManySitesIsNotWaitedForAndSurvives) {
+  constexpr std::int64_t kHosts = 300;
+  serve();
+  Names urls;
+  for (std::int64_t i = 0; i < kHosts; ++i)
+    urls.push_back(fmt::format("http://host{:04}.test/", i));
+  const Json order{{"urls", boost::json::array(urls.begin(), urls.end())}, {"max_depth", 0}};
+  const net::Response answer = post("/api/v1/crawls", boost::json::serialize(order));
+  ASSERT_EQ(answer.status, 201) << answer.body;
+  kill_and_restart();
+  const Json begun = boost::json::parse(answer.body).as_object();
+  EXPECT_LT(begun.at("sites").as_int64(), kHosts) << "they were waited for";
+  const std::int64_t job = begun.at("job").as_int64();
+  ASSERT_TRUE(ends(job)) << shown(job);
+  EXPECT_EQ(crawl_json(job).at("sites").as_int64(), kHosts);
+  EXPECT_EQ(sum(job, "in"), kHosts);
+  for (std::int64_t i = 0; i < kHosts; ++i) {
+    const std::string host = fmt::format("host{:04}.test", i);
+    EXPECT_EQ(asked(host), Targets{"/"}) << host;
+  }
+  expect_clean();
+}
+
+TEST_P(CrawlTest, ManyFirstPagesOfASiteAskForItsRobotsOnce) {
+  serve();
+  site_.set("plain.test", "pages", "40");
+  site_.set("plain.test", "delay_ms", "50");
+  Names urls{"http://plain.test/"};
+  for (int page = 1; page < 30; ++page) {
+    if (page % 13 != 3) urls.push_back(fmt::format("http://plain.test/s0/p{}", page));
+  }
+  const std::int64_t job = crawl(urls);
+  EXPECT_EQ(times("plain.test", "/robots.txt"), 1);
+  EXPECT_EQ(targets_in(job, "plain.test"), site_.expected("plain.test").documents);
+  EXPECT_EQ(site_.expected("plain.test").complaint(site_.log(0, "plain.test")), "");
+}
+
 // -- messages --
 
 TEST_P(CrawlTest, AMessageBringsASiteIntoACollectionOfItsName) {

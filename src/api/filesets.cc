@@ -33,13 +33,14 @@ Result<std::string> take_text(json::object& from, const char* key) {
   return text;
 }
 
-// {"url"} or {"request"}, beside "collection" and options; or a request itself.
+// {"url"} or {"request"}, beside "collection", "key" and options; or a request itself.
 Result<fileset::DatasetOrder> parse_order(const std::string& text, const Parts& parts) {
   TRY_ASSIGN(json::object body, parse_object(text));
   fileset::DatasetOrder order;
   TRY_ASSIGN(order.collection, take_text(body, "collection"));
   if (order.collection.empty()) order.collection = kDefaultCollection;
   TRY(tree::validate_collection_name(order.collection));
+  TRY_ASSIGN(order.key, take_text(body, "key"));
   json::object options;
   const bool bare = body.contains("base_url");
   for (const char* key : kOptions) {

@@ -42,6 +42,7 @@ json::object options_of(const DatasetCommand& order) {
 net::Request post_of(const DatasetCommand& order, json::object body) {
   body["options"] = options_of(order);
   if (!order.collection.empty()) body["collection"] = order.collection;
+  if (!order.key.empty()) body["key"] = order.key;
   net::Request request =
       net::post_request("/api/v1/filesets", json::serialize(body), "application/json");
   request.repeat = net::Repeat::Always;  // it finds the one that runs
@@ -166,6 +167,7 @@ net::Task<Result<int>> run_requests(Command command, Door& door, DatasetCommand 
   CO_TRY_ASSIGN(LineInput input, LineInput::open(order.requests));
   io::Pool pool({.threads = 1});  // a slow pipe must not stop those whom we serve
   std::deque<Pending> pending;
+  std::int64_t lines = 0;
   bool all_hit = true;
   while (true) {
     auto read = [&input] { return input.next(kLinesAtOnce, 2 * fileset::kRequestBytesMax); };
@@ -177,6 +179,7 @@ net::Task<Result<int>> run_requests(Command command, Door& door, DatasetCommand 
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));
       if (line.find_first_not_of(" \t\r") == line.npos) continue;
       DatasetCommand same = order;
+      if (!order.key.empty()) same.key = fmt::format("{}:{}", order.key, ++lines);
       CO_TRY_ASSIGN(Pending begun, co_await begin_line(door, std::move(same), std::move(line)));
       pending.push_back(std::move(begun));
       if (pending.size() <= kRequestsAhead) continue;
@@ -234,6 +237,8 @@ void add_flags(CLI::App* command, const std::shared_ptr<DatasetCommand>& order) 
       ->type_name("NAME");
   command->add_option("--strategy", order->strategy, "web-fileset, archiveorg-fileset-bundled, …")
       ->type_name("NAME");
+  command->add_option("--key", order->key, "makes repeating this command harmless, for ever")
+      ->type_name("TEXT");
   command->add_flag("--ingest", order->ingest, "its files become documents, too");
   command->add_flag("--bundle", order->bundle, "one enclosing file, where the platform has one");
   command->add_flag("--force-recrawl", order->force_recrawl, "although it is kept already");
@@ -288,7 +293,8 @@ void add_dataset_command(CLI::App& app, Run& run) {
   add_flags(command, order);
   command->require_subcommand(0, 1);
   command->footer(
-      "Killed half-way, the same command goes on where it was.\n"
+      "Killed half-way, the same command goes on where it was. With --key that holds when it had\n"
+      "ended, too: given again it does nothing twice, and tells the result.\n"
       "Examples:\n"
       "  quern dataset https://zenodo.org/records/1028059\n"
       "  quern dataset 10.5281/zenodo.1028059 --ingest --collection rescue\n"

@@ -13,6 +13,7 @@ struct DatasetCommand {
   std::string requests;  // a file of requests, a line each; "-": standard input
   std::string collection;
   std::string strategy;
+  std::string key;  // makes repeating the command harmless
   bool ingest = false;
   bool strict = false;
   bool force_recrawl = false;

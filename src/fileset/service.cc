@@ -23,7 +23,7 @@ std::string random_text() {
   return fmt::format("{:016x}", bits);
 }
 
-// The same request, asked for in the same way, is gone on with while it runs.
+// The same request, asked for in the same way, is gone on with while it runs; with a key, for ever.
 tree::NewJob job_for(const DatasetOrder& order) {
   const json::value asked{{"request", order.request.raw},
                           {"options", to_json(order.options)},
@@ -33,11 +33,27 @@ tree::NewJob job_for(const DatasetOrder& order) {
   tree::NewJob job;
   job.kind = kJobKind;
   job.collection = order.collection;
-  job.resumes = "dataset:" + blob::hex_of(blob::sha256_of(name)).substr(0, 16);
-  job.key = job.resumes + ":" + random_text();
+  if (order.key.empty()) {
+    job.resumes = "dataset:" + blob::hex_of(blob::sha256_of(name)).substr(0, 16);
+    job.key = job.resumes + ":" + random_text();
+  } else {
+    job.key = order.key;
+  }
   job.source = order.request.base_url.substr(0, tree::kSourceBytesMax);
   job.shards = 1;
   return job;
+}
+
+// A key that was used for something else would hide what is asked for now.
+Result<> expect_same(Tx& tx, const NewRequest& asked) {
+  TRY_ASSIGN(RequestRow stored, load_request(tx, asked.job));
+  // Limits may be the server's, which change.
+  stored.options.files_max = asked.options.files_max;
+  stored.options.bytes_max = asked.options.bytes_max;
+  if (stored.request.raw == asked.request.raw && stored.options == asked.options) return {};
+  return Error{Errc::Conflict, fmt::format("that key belongs to job {}, which is another request: "
+                                           "use a fresh key",
+                                           asked.job)};
 }
 
 }  // namespace
@@ -131,6 +147,7 @@ net::Task<Result<tree::Job>> Service::begin(DatasetOrder order) {
         const NewRequest request{job.id, job.collection, shared->request, shared->options,
                                  shared->retry_of};
         TRY(add_request(tx, request));
+        TRY(expect_same(tx, request));
         TRY(open_partition(tx, partition, job.id, at_once));
         return true;
       });

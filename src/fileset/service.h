@@ -53,6 +53,7 @@ struct DatasetOrder {
   Request request;
   RequestOptions options;
   std::optional<tree::JobId> retry_of;
+  std::string key;  // asked for again with it, it is the same job, for ever; empty: while that runs
 };
 
 class Service {

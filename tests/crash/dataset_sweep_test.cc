@@ -261,8 +261,9 @@ TEST(DatasetSweepTest, AnItemIsUploadedAsInACalmRun) {
 
 Result<std::string> take_in(World& world) {
   DatasetSite site({20'000, 7});
+  // By the key it is known again though it had ended when it was killed.
   const ProgramOptions options{"quern",
-                               {"dataset", site.url(), "--ingest", "--json"},
+                               {"dataset", site.url(), "--ingest", "--json", "--key", "once"},
                                joined(environment_of(world.folder()), {{"QUERN_STEPS", "auto"}}),
                                {}};
   TRY_ASSIGN(const Ran ran, world.run_to_end(options));

@@ -59,6 +59,36 @@ TEST_F(DatasetTest, AUserKeepsADataset) {
   EXPECT_TRUE(checked.status.exited_with(0)) << checked.standard_output << checked.standard_error;
 }
 
+TEST_F(DatasetTest, ACommandWithAKeyIsDoneOnce) {
+  DatasetSite site({10, 20});
+  const std::vector<std::string> command = {"dataset",   site.url(), "--ingest",
+                                            "--no-wait", "--key",    "rescue-1"};
+  const json::value first = run_json(command, 0);
+  const json::value second = run_json(command, 0);
+  EXPECT_EQ(first.at("job"), second.at("job"));
+  EXPECT_EQ(run_json({"dataset", site.url(), "--key", "r2"}, 0).at("status"), "success");
+  site.files().forget_requests();
+  EXPECT_EQ(run_json({"dataset", site.url(), "--key", "r2"}, 0).at("status"), "success");
+  for (const std::string& name : site.names()) EXPECT_TRUE(site.files().requests(name).empty());
+  const Ran other = run({"dataset", site.url(), "--bundle", "--key", "r2"});
+  EXPECT_TRUE(other.status.exited_with(3)) << other.standard_output;
+  EXPECT_THAT(other.standard_error, HasSubstr("use a fresh key"));
+}
+
+TEST_F(DatasetTest, LinesWithAKeyAreDoneOnceEach) {
+  DatasetSite site({10});
+  const std::filesystem::path file = folder_.path().parent_path() / "requests.jsonl";
+  std::filesystem::create_directories(file.parent_path());
+  const std::string line = R"({"ingest_type":"dataset","base_url":")" + site.url() + "\"}\n";
+  std::ofstream(file) << line << line;
+  const std::vector<std::string> command = {"dataset", "--requests", file.string(), "--key", "k"};
+  const Ran first = run(command);
+  const Ran second = run(command);
+  EXPECT_TRUE(second.status.exited_with(0)) << second.standard_error;
+  EXPECT_EQ(first.standard_output, second.standard_output);
+  EXPECT_THAT(run({"jobs", "--json"}).standard_output, testing::Not(HasSubstr("\"job\":3")));
+}
+
 TEST_F(DatasetTest, WhatFailedIsDoneAgain) {
   DatasetSite site({1000, 2000});
   support::Fault gone;

@@ -82,8 +82,13 @@ bool is_done(const queue::Item& item, const Registration& searcher) {
   return is_order(item, "drop:") && !holds;
 }
 
-PlacedSearcher placed(const Registration& one, const Orders& orders) {
-  PlacedSearcher searcher{one.id, one.free_mb, {one.held.begin(), one.held.end()}, {}, {}};
+PlacedSearcher placed(const Registration& one, const Orders& orders, std::int64_t now_us) {
+  PlacedSearcher searcher{.id = one.id,
+                          .free_mb = one.free_mb,
+                          .held = {one.held.begin(), one.held.end()},
+                          .loading = {},
+                          .dropping = {},
+                          .silent = one.is_silent(now_us)};
   for (const queue::Item& item : orders.items) {
     if (is_done(item, one)) continue;
     if (is_order(item, "load:")) searcher.loading.insert(digest_of(item));
@@ -176,13 +181,19 @@ void Orchestrator::plan_round(Right right) {
 Result<> Orchestrator::run_round(Right right) {
   TRY_ASSIGN(const State state, parts_.readers.run([](Tx& tx) { return load_state(tx); }));
   std::vector<PlacedSearcher> searchers;
+  std::vector<const Registration*> missed;
   for (const Registration& one : state.searchers) {
     // Nobody could register while there was no orchestrator.
     if (right.may_forget && state.now_us - one.seen_us > kForgottenUs) {
-      TRY(forget(right, one));
-      continue;
+      missed.push_back(&one);
+    } else {
+      searchers.push_back(placed(one, state.orders.at(one.id), state.now_us));
     }
-    searchers.push_back(placed(one, state.orders.at(one.id)));
+  }
+  for (const Registration* one : missed) {
+    // What nobody else holds yet may be asked of it until then: it may be alive, and only late.
+    const PlacedSearcher silent = placed(*one, state.orders.at(one->id), state.now_us);
+    if (!holds_alone(silent, searchers, state.segments)) TRY(forget(right, *one));
   }
   const std::vector<Move> moves = place(state.segments, searchers, options_.copies, state.kept);
   for (const Registration& one : state.searchers) {

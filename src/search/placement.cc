@@ -55,10 +55,10 @@ class Placing {
 
   void drop_surplus() {
     for (const auto& [digest, mb] : mb_) {
-      while (count(digest, false) > copies_) {
+      while (count_speaking(digest) > copies_) {
         PlacedSearcher* fullest = nullptr;
         for (PlacedSearcher& one : searchers_) {
-          if (!holds(one, digest)) continue;
+          if (!holds(one, digest) || one.silent) continue;
           if (fullest == nullptr || fill(one) > fill(*fullest)) fullest = &one;
         }
         drop(*fullest, digest);
@@ -70,7 +70,7 @@ class Placing {
   void even_out() {
     if (!moves_.empty() || searchers_.size() < 2) return;
     for (const PlacedSearcher& one : searchers_) {
-      if (!one.loading.empty() || !one.dropping.empty()) return;
+      if (!one.loading.empty() || !one.dropping.empty() || one.silent) return;
     }
     const auto by_fill = [this](const PlacedSearcher& a, const PlacedSearcher& b) {
       return fill(a) < fill(b);
@@ -113,6 +113,11 @@ class Placing {
         std::count_if(searchers_.begin(), searchers_.end(), [&](const PlacedSearcher& one) {
           return holds(one, digest) || (with_loading && one.loading.contains(digest));
         }));
+  }
+  std::size_t count_speaking(const std::string& digest) const {
+    return static_cast<std::size_t>(std::count_if(
+        searchers_.begin(), searchers_.end(),
+        [&](const PlacedSearcher& one) { return holds(one, digest) && !one.silent; }));
   }
   std::int64_t used(const PlacedSearcher& one) const {
     std::int64_t mb = 0;
@@ -165,6 +170,16 @@ std::vector<Move> place(const std::vector<PlacedSegment>& segments,
   placing.drop_surplus();
   placing.even_out();
   return placing.take();
+}
+
+bool holds_alone(const PlacedSearcher& one, const std::vector<PlacedSearcher>& others,
+                 const std::vector<PlacedSegment>& segments) {
+  return std::any_of(segments.begin(), segments.end(), [&](const PlacedSegment& segment) {
+    return one.held.contains(segment.digest) &&
+           std::none_of(others.begin(), others.end(), [&](const PlacedSearcher& other) {
+             return other.held.contains(segment.digest);
+           });
+  });
 }
 
 }  // namespace quern::search

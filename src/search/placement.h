@@ -8,6 +8,8 @@
 //   - one with more holders than copies is dropped by the fullest of them, once the others hold it
 //   - when all of that is done, one segment at a time moves from the fullest searcher to the
 //     emptiest, where that evens them out: it is loaded there first, then dropped here
+//   - one that is silent may be dead: nobody drops anything because it holds a copy, and nothing is
+//     evened out
 #pragma once
 
 #include <cstdint>
@@ -28,6 +30,7 @@ struct PlacedSearcher {
   std::set<std::string> held;      // digests
   std::set<std::string> loading;   // ordered, not held yet
   std::set<std::string> dropping;  // ordered, still held
+  bool silent = false;             // for a while
 };
 
 struct Move {
@@ -43,5 +46,9 @@ struct Move {
 std::vector<Move> place(const std::vector<PlacedSegment>& segments,
                         std::vector<PlacedSearcher> searchers, std::size_t copies,
                         const std::set<std::string>& kept);
+
+// Whether something that is needed is held by this one and by none of the others.
+bool holds_alone(const PlacedSearcher& one, const std::vector<PlacedSearcher>& others,
+                 const std::vector<PlacedSegment>& segments);
 
 }  // namespace quern::search

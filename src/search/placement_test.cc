@@ -262,6 +262,42 @@ TEST(PlacementTest, TheOrderOfSearchersDoesNotMatter) {
   EXPECT_EQ(fleet.moves(), moves);
 }
 
+TEST(PlacementTest, NobodyDropsACopyBecauseOneWhoIsSilentHasIt) {
+  Fleet fleet(1);
+  fleet.add("a", 10);
+  fleet.add("b", 10);
+  fleet.publish("s", 4);
+  fleet.hold("a", "s");
+  fleet.hold("b", "s");
+  fleet.of("a").silent = true;
+  EXPECT_THAT(fleet.moves(), IsEmpty());
+  fleet.of("a").silent = false;
+  EXPECT_EQ(fleet.moves().size(), 1U);
+}
+
+TEST(PlacementTest, NothingIsEvenedOutWhileOneIsSilent) {
+  Fleet fleet(1);
+  fleet.add("a", 10);
+  fleet.add("b", 10);
+  for (const char* digest : {"s", "t", "u"}) {
+    fleet.publish(digest, 2);
+    fleet.hold("a", digest);
+  }
+  fleet.of("b").silent = true;
+  EXPECT_THAT(fleet.moves(), IsEmpty());
+  fleet.of("b").silent = false;
+  EXPECT_THAT(fleet.moves(), ElementsAre(load("b", "s")));
+}
+
+TEST(PlacementTest, OneHoldsAloneWhatIsNeededAndNobodyElseHas) {
+  const std::vector<PlacedSegment> needed = {{"s", 1}, {"t", 1}};
+  const PlacedSearcher one{"a", 0, {"s", "old"}, {}, {}};
+  EXPECT_TRUE(holds_alone(one, {}, needed));
+  EXPECT_TRUE(holds_alone(one, {{"b", 0, {"t"}, {"s"}, {}}}, needed)) << "it is only loading";
+  EXPECT_FALSE(holds_alone(one, {{"b", 0, {"s"}, {}, {}}}, needed));
+  EXPECT_FALSE(holds_alone(one, {}, {{"t", 1}})) << "nobody needs what it holds";
+}
+
 // From whatever state: it comes to rest, and then every segment has its copies, nobody has more
 // than he has room for, and whoever looks anew moves nothing.
 TEST(PlacementTest, EveryStateComesToRest) {

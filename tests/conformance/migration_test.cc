@@ -6,6 +6,11 @@ namespace {
 
 class MigrationTest : public StoreTest {
  protected:
+  // Without tables.
+  void SetUp() override {
+    StoreTest::SetUp();
+    if (GetParam() == StoreKind::Postgres) url_ = support::Postgres::shared().create_database();
+  }
   const std::vector<Migration>& all() const {
     return GetParam() == StoreKind::Sqlite ? sqlite_migrations() : postgres_migrations();
   }

@@ -24,6 +24,19 @@ Result<std::int64_t> insert_note(Tx& tx, std::int64_t key, const std::string& te
   return tx.value<std::int64_t>(kAddNote, key, text);
 }
 
+std::string fresh_postgres() {
+  static const std::string migrated = [] {
+    std::string url = support::Postgres::shared().create_database();
+    const Result<DatabaseUrl> parsed = DatabaseUrl::parse(url);
+    CHECK_OK(parsed);
+    CHECK_OK(Database::open(*parsed, {}));
+    // Each copy gets a name of its own.
+    support::Postgres::shared().run_sql(url, "DELETE FROM store_identity");
+    return url;
+  }();
+  return support::Postgres::shared().copy_database(migrated);
+}
+
 HeldLane::HeldLane(Lane& lane) {
   auto operation = make_operation(
       [this](Tx&) -> Result<int> {

@@ -15,11 +15,14 @@
 
 namespace quern::store {
 
+// A fresh database of the shared server, with all tables.
+std::string fresh_postgres();
+
 class StoreTest : public testing::TestWithParam<StoreKind> {
  protected:
   void SetUp() override {
     url_ = GetParam() == StoreKind::Sqlite ? "sqlite:" + (folder_ / "store.db").string()
-                                           : support::Postgres::shared().create_database();
+                                           : fresh_postgres();
   }
 
   Result<std::unique_ptr<Database>> open_database(DatabaseOptions options = {}) {

@@ -312,7 +312,7 @@ TEST_P(TreeRemoveTest, TheCheckNamesWhateverIsWrong) {
     close();
     url_ = GetParam() == StoreKind::Sqlite
                ? "sqlite:" + (folder_ / fmt::format("broken{}.db", ++number)).string()
-               : support::Postgres::shared().create_database();
+               : store::fresh_postgres();
     ASSERT_NO_FATAL_FAILURE(open_queue());
     made_job("sound");
     ASSERT_NO_FATAL_FAILURE(script(breakage.statement));

@@ -22,10 +22,22 @@ inline std::string name_of(const testing::TestParamInfo<Store>& info) {
   return info.param == Store::Sqlite ? "Sqlite" : "Postgres";
 }
 
+// A fresh database of the shared server, with all tables: a copy of one that the program made.
+inline std::string fresh_postgres() {
+  static const std::string migrated = [] {
+    std::string url = support::Postgres::shared().create_database();
+    const support::Ran ran = DataFolder(url).run({"jobs"});
+    CHECK(ran.status.exited_with(0));
+    // Each copy gets a name of its own.
+    support::Postgres::shared().run_sql(url, "DELETE FROM store_identity");
+    return url;
+  }();
+  return support::Postgres::shared().copy_database(migrated);
+}
+
 class ServedTest : public testing::TestWithParam<Store> {
  protected:
-  ServedTest()
-      : folder_(GetParam() == Store::Sqlite ? "" : support::Postgres::shared().create_database()) {}
+  ServedTest() : folder_(GetParam() == Store::Sqlite ? "" : fresh_postgres()) {}
   void SetUp() override { server_ = folder_.serve(&address_); }
 
   net::Response send(net::Method method, std::string target, std::string body = "",

@@ -151,7 +151,7 @@ Postgres::~Postgres() {
 
 Postgres& Postgres::shared() {
   // Destroyed at exit: that stops the server and removes its folder.
-  static Postgres the_server;
+  static Postgres the_server({.settings = {"fsync=off"}});
   return the_server;
 }
 
@@ -229,14 +229,30 @@ void Postgres::remove_shared_memory() {
   }
 }
 
+std::string Postgres::url_of(const std::string& name) const {
+  return fmt::format("postgres:///{}?host={}&port={}&user=quern", name, sockets_.native(), port_);
+}
+
 std::string Postgres::maintenance_url() const {
-  return fmt::format("postgres:///postgres?host={}&port={}&user=quern", sockets_.native(), port_);
+  return url_of("postgres");
 }
 
 std::string Postgres::create_database() {
   const std::string name = fmt::format("t{}", ++databases_);
   run_sql(maintenance_url(), "CREATE DATABASE " + name);
-  return fmt::format("postgres:///{}?host={}&port={}&user=quern", name, sockets_.native(), port_);
+  return url_of(name);
+}
+
+std::string Postgres::copy_database(const std::string& url) {
+  const std::string name = fmt::format("t{}", ++databases_);
+  constexpr std::string_view kBefore = "postgres:///";
+  const std::string from = url.substr(kBefore.size(), url.find('?') - kBefore.size());
+  // A backend that has been left may take a moment to go.
+  run_sql(maintenance_url(), fmt::format("SELECT pg_terminate_backend(pid, 10000) FROM"
+                                         " pg_stat_activity WHERE datname = '{}'",
+                                         from));
+  run_sql(maintenance_url(), fmt::format("CREATE DATABASE {} TEMPLATE {}", name, from));
+  return url_of(name);
 }
 
 std::string Postgres::over_tcp(const std::string& url) const {

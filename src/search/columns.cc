@@ -125,6 +125,16 @@ std::string document_path(std::string_view url, std::string_view filename) {
   return fold_path(url.substr(0, url.find_first_of("?#")));
 }
 
+void Columns::reserve(std::size_t documents) {
+  file.reserve(documents);
+  length.reserve(documents);
+  type.reserve(documents);
+  day.reserve(documents);
+  path.reserve(documents);
+  job.reserve(documents);
+  tie.reserve(documents);
+}
+
 Result<> Columns::save(SqliteFile& pack) const {
   TRY_ASSIGN(Statement insert, pack.prepare(kInsert));
   Saver saver(std::move(insert));

@@ -32,6 +32,7 @@ struct Columns {
   std::vector<std::int64_t> jobs;
 
   std::size_t documents() const { return file.size(); }
+  void reserve(std::size_t documents);
   // Rows from the first to the last, both inclusive; first > last: none.
   std::pair<std::uint32_t, std::uint32_t> rows_of_days(std::int32_t first, std::int32_t last) const;
   Result<> save(SqliteFile& pack) const;

@@ -24,6 +24,7 @@ constexpr char kTuneWords[] =
     "INSERT INTO words(words, rank) VALUES('automerge', 0);"
     "INSERT INTO words(words, rank) VALUES('crisismerge', 1000);";
 constexpr char kOptimize[] = "INSERT INTO words(words) VALUES('optimize')";
+constexpr char kCount[] = "SELECT count(*) FROM doc";
 constexpr char kOrder[] = "SELECT file FROM doc ORDER BY day, tie DESC, file DESC";
 constexpr char kStaged[] =
     "SELECT job, day, tie, page, title, filename, author, sender, url, type, path, text_bytes,"
@@ -88,7 +89,11 @@ class Finisher {
   std::int64_t text_bytes_ = 0;
 };
 
+// The columns are all that grows with the documents: they are made as large as they will be, for to
+// grow a vector takes three times its bytes.
 Result<> Finisher::order() {
+  TRY_ASSIGN(const std::int64_t documents, stage_.number(kCount));
+  columns_.reserve(static_cast<std::size_t>(documents));
   TRY_ASSIGN(Statement order, stage_.prepare(kOrder));
   while (true) {
     TRY_ASSIGN(const bool more, order.step());

@@ -5,6 +5,7 @@
 #include "api/await.h"
 #include "base/crash.h"
 #include "base/log.h"
+#include "crawl/removal.h"
 #include "crawl/service.h"
 #include "fileset/file_row.h"
 #include "fileset/request_row.h"
@@ -67,12 +68,9 @@ net::Task<Result<>> remove_partitions(PartsPtr parts, tree::JobId job) {
 net::Task<Result<>> remove_once(PartsPtr parts, tree::JobId job) {
   CO_TRY(co_await remove_partitions(parts, job));
   crash_point("api.removal.partitions_gone");
+  const crawl::RemovalParts crawled{parts->loop, parts->writer, parts->readers};
+  CO_TRY(co_await crawl::remove_crawl(crawled, job));
   bool gone = false;
-  while (!gone) {
-    auto some = [job](Tx& tx) { return crawl::remove_crawl(tx, job); };
-    CO_TRY_ASSIGN(gone, co_await write(parts->loop, parts->writer.lane({}), std::move(some)));
-  }
-  gone = false;
   while (!gone) {
     auto some = [job](Tx& tx) { return fileset::remove_fileset(tx, job); };
     CO_TRY_ASSIGN(gone, co_await write(parts->loop, parts->writer.lane({}), std::move(some)));
@@ -95,11 +93,7 @@ net::Task<Result<>> remove_once(PartsPtr parts, tree::JobId job) {
     auto some = [job](Tx& tx) { return tree::remove_some(tx, job); };
     CO_TRY_ASSIGN(gone, co_await write(parts->loop, parts->writer.lane({}), std::move(some)));
   }
-  gone = false;
-  while (!gone) {
-    auto some = [](Tx& tx) { return crawl::remove_gone_collections(tx); };
-    CO_TRY_ASSIGN(gone, co_await write(parts->loop, parts->writer.lane({}), std::move(some)));
-  }
+  CO_TRY(co_await crawl::remove_gone_collections(crawled));
   auto feeds = [](Tx& tx) { return research::remove_gone_feeds(tx); };
   CO_TRY(co_await write(parts->loop, parts->writer.lane({}), std::move(feeds)));
   co_return Result<>();

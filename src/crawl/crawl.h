@@ -121,15 +121,6 @@ Result<std::vector<Unmet>> list_unmet(store::Tx& tx, tree::JobId job, std::size_
 // Whether it has ended, now or before.
 Result<bool> end_crawl(store::Tx& tx, tree::JobId job);
 
-// What a crawl's job leaves when it is deleted: its own rows, and pages that nobody has wanted
-// since; what another crawl found unchanged since is out, for its document goes, too, and is
-// fetched anew by the next one. Captures stay with the collection, and go with it. Up to
-// kRemovedAtOnce rows; whether nothing is left.
-inline constexpr std::int64_t kRemovedAtOnce = 500;
-Result<bool> remove_crawl(store::Tx& tx, tree::JobId job);
-// Of a collection that is gone: its captures, pages and plans. Whether nothing is left.
-Result<bool> remove_gone_collections(store::Tx& tx);
-
 // The names of WARC files and the last byte of each that a capture names.
 Result<std::optional<std::int64_t>> known_end(store::Tx& tx, const std::string& warc);
 

@@ -70,6 +70,12 @@ net::Task<Result<>> remove_once(PartsPtr parts, tree::JobId job) {
   crash_point("api.removal.partitions_gone");
   const crawl::RemovalParts crawled{parts->loop, parts->writer, parts->readers};
   CO_TRY(co_await crawl::remove_crawl(crawled, job));
+  auto list = [job](Tx& tx) { return fileset::list_archives(tx, job); };
+  CO_TRY_ASSIGN(const std::vector<std::string> archives,
+                co_await read(parts->loop, parts->readers, std::move(list)));
+  for (const std::string& archive : archives) {
+    CO_TRY(co_await crawl::remove_archive(crawled, archive));
+  }
   bool gone = false;
   while (!gone) {
     auto some = [job](Tx& tx) { return fileset::remove_fileset(tx, job); };
@@ -113,6 +119,13 @@ net::Task<> sweep(PartsPtr parts) {
   }
 }
 
+// WARC files that no capture names any more.
+net::Task<> sweep_archive(PartsPtr parts) {
+  if (parts->crawl == nullptr) co_return;
+  const Result<> swept = co_await parts->crawl->sweep_archive();
+  if (!swept.ok()) log_info("crawl.sweep_later", {{"because", swept.error().message()}});
+}
+
 // Jobs that are going, and who waits for them.
 struct Removal {
   explicit Removal(net::Loop& loop) : changed(loop) {}
@@ -136,6 +149,7 @@ net::Task<> remove_all(PartsPtr parts, std::shared_ptr<Removal> removal) {
     }
   }
   co_await sweep(parts);
+  co_await sweep_archive(parts);
   removal->gone = true;
   removal->changed.notify_all();
 }

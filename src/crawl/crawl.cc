@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/crash.h"
+#include "web/archive_name.h"
 
 namespace quern::crawl {
 namespace {
@@ -16,10 +17,11 @@ constexpr Sql kBegin{
     "INSERT INTO crawl (job, collection, orders, whole, seeded, ended)"
     " VALUES ($1, $2, $3, $4, $5, $5) ON CONFLICT (job) DO NOTHING"};
 constexpr Sql kSeeded{"UPDATE crawl SET seeded = $2 WHERE job = $1"};
+// What does not begin so is left of a crawl that was removed (crawl/removal.h).
 constexpr Sql kLoad{
     "SELECT c.collection, c.seeded, c.ended, coalesce(j.canceled OR j.deleting, $2),"
-    " coalesce(j.state <> 1, $2) FROM crawl AS c LEFT JOIN job AS j ON j.id = c.job"
-    " WHERE c.job = $1"};
+    " coalesce(j.state <> 1, $2), coalesce(j.created_us, 0) FROM crawl AS c"
+    " LEFT JOIN job AS j ON j.id = c.job WHERE c.job = $1 AND substr(c.orders, 1, 1) = '{'"};
 constexpr Sql kOrders{"SELECT orders FROM crawl WHERE job = $1"};
 // PostgreSQL makes a numeric of a sum.
 #define QUERN_SUM(column) "CAST(coalesce(sum(" column "), 0) AS BIGINT)"
@@ -116,6 +118,8 @@ Result<Crawl> CrawlCache::load(Tx& tx, tree::JobId job) {
   crawl.ended = rows[0].get<bool>(2);
   crawl.canceled = rows[0].get<bool>(3);
   crawl.job_ended = rows[0].get<bool>(4);
+  crawl.archive = web::archive_prefix(
+      {kArchiveKind, crawl.collection.value, job.value, rows[0].get<std::int64_t>(5)});
   std::optional<Kept> kept = find(job);
   if (!kept) {
     TRY_ASSIGN(const auto text, tx.value<std::string>(kOrders, job));

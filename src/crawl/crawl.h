@@ -23,6 +23,8 @@
 namespace quern::crawl {
 
 inline constexpr std::size_t kCrawlsListed = 200;
+// How the names of crawls' WARC files begin (web/archive_name.h).
+inline constexpr char kArchiveKind[] = "quern";
 // How long a collection must be quiet after a crawl before it is packed as a whole.
 inline constexpr std::int64_t kPackTimeoutUs = 300'000'000;
 
@@ -46,6 +48,7 @@ struct Crawl {
   bool canceled = false;  // of its job; or that is gone
   bool job_ended = false;
   std::vector<tree::ShardId> shards;
+  std::string archive;  // prefix of its WARC files (web/archive_name.h)
 };
 
 // Changes nothing where it stands.

@@ -232,7 +232,7 @@ net::Task<Result<bool>> PageFetcher::fetch_robots(Task& task) {
   CO_TRY_ASSIGN(web::Url url, web::Url::parse("/robots.txt", task.url));
   RobotsFile file;
   std::vector<NewCapture> captures;
-  const std::shared_ptr<web::Archive> archive = parts_.archive(task.crawl.collection);
+  const std::shared_ptr<web::Archive> archive = parts_.archive(task.crawl);
   for (int hop = 0; hop <= kRobotsHopsMax; ++hop) {
     web::FetchOrder order(url);
     order.body_bytes_max = 4 * web::kRobotsBytesMax;
@@ -268,15 +268,18 @@ net::Task<Result<bool>> PageFetcher::fetch_robots(Task& task) {
   }
   file.text = valid_robots_text(file.text);
   file.at_us = task.now_us;
-  auto keep = store::Fenced{store::Fence{task.site.partition.value, task.token},
-                            [id = task.site.id, collection = task.crawl.collection, captures,
-                             file](Tx& tx) -> Result<bool> {
-                              for (const NewCapture& capture : captures) {
-                                TRY(add_capture(tx, collection, {}, capture));
-                              }
-                              TRY(store_robots(tx, id, file));
-                              return true;
-                            }};
+  auto keep =
+      store::Fenced{store::Fence{task.site.partition.value, task.token},
+                    [id = task.site.id, crawl = task.crawl.job, collection = task.crawl.collection,
+                     captures, file](Tx& tx) -> Result<bool> {
+                      // What it says of the site is good, also where the crawl is going.
+                      const bool open = expect_open(tx, crawl).ok();
+                      for (const NewCapture& capture : captures) {
+                        if (open) TRY(add_capture(tx, collection, {}, capture));
+                      }
+                      TRY(store_robots(tx, id, file));
+                      return true;
+                    }};
   CO_TRY(co_await queue::write(parts_.loop, parts_.writer.lane(queue::lane_of(task.site.partition)),
                                std::move(keep)));
   robots_[task.site.id] = {std::make_shared<web::Robots>(robots_of(file, parts_.agent)),
@@ -361,8 +364,9 @@ net::Task<Result<Outcome>> PageFetcher::take(Task& task, web::Fetched answer) {
   order->period_us = task.crawl.order->period_s * 1'000'000;
   std::optional<Taken> taken;
   if (fetched->problem == web::FetchProblem::None) {
-    auto work = [order, fetched, archive = parts_.archive(task.crawl.collection),
-                 blobs = &parts_.blobs] { return take_in(*order, *fetched, *archive, *blobs); };
+    auto work = [order, fetched, archive = parts_.archive(task.crawl), blobs = &parts_.blobs] {
+      return take_in(*order, *fetched, *archive, *blobs);
+    };
     CO_TRY_ASSIGN(taken, co_await queue::offload(parts_.loop, parts_.pool, std::move(work)));
     crash_point("crawl.stored");
   }

@@ -38,7 +38,7 @@ struct FetchingParts {
   blob::BlobStore& blobs;
   web::Fetcher& fetcher;
   CrawlCache& crawls;
-  std::function<std::shared_ptr<web::Archive>(tree::CollectionId)> archive;
+  std::function<std::shared_ptr<web::Archive>(const Crawl&)> archive;
   std::string agent = "quern";  // product token for robots.txt
   std::string allow_private;    // beside what an order allows
   Decide decide;

@@ -3,10 +3,13 @@
 #include <map>
 #include <vector>
 
+#include "base/check.h"
 #include "base/crash.h"
+#include "crawl/crawl.h"
 #include "crawl/page.h"
 #include "queue/await.h"
 #include "queue/locked_partitions.h"
+#include "web/archive_name.h"
 
 namespace quern::crawl {
 namespace {
@@ -17,7 +20,9 @@ using store::Rows;
 using store::Sql;
 using store::Tx;
 
-constexpr Sql kIsCrawl{"SELECT 1 FROM crawl WHERE job = $1"};
+constexpr Sql kMade{
+    "SELECT c.collection, j.created_us FROM crawl AS c JOIN job AS j ON j.id = c.job"
+    " WHERE c.job = $1"};
 // Whoever admits pages holds this row, and finds that it takes none any more.
 constexpr Sql kEnd{"UPDATE crawl SET ended = $2 WHERE job = $1"};
 constexpr Sql kPages{
@@ -33,7 +38,7 @@ constexpr Sql kRemovePages{"DELETE FROM page WHERE id = $1 AND job = $2",
                            "DELETE FROM page AS p USING unnest($1::bigint[], $2::bigint[])"
                            " AS w (id, job) WHERE p.id = w.id AND p.job = w.job"};
 #define QUERN_FORGET                                                                      \
-  " SET file = NULL, etag = NULL, last_modified = NULL, digest = NULL,"                   \
+  " SET file = NULL, capture = NULL, etag = NULL, last_modified = NULL, digest = NULL,"   \
   " why = CASE WHEN state = 3 THEN 'the crawl that fetched it was deleted' ELSE why END," \
   " why_kind = CASE WHEN state = 3 THEN 'gone' ELSE why_kind END,"                        \
   " state = CASE WHEN state = 3 THEN 4 ELSE state END"
@@ -47,7 +52,13 @@ constexpr Sql kSites{
 constexpr Sql kRemoveSites{"DELETE FROM crawl_site WHERE site = $1 AND job = $2",
                            "DELETE FROM crawl_site AS c USING unnest($1::bigint[], $2::bigint[])"
                            " AS w (site, job) WHERE c.site = w.site AND c.job = w.job"};
-constexpr Sql kRemoveCrawl{"DELETE FROM crawl WHERE job = $1"};
+constexpr Sql kRemoveCaptures{
+    "DELETE FROM capture WHERE id IN"
+    " (SELECT id FROM capture WHERE warc > $1 AND warc < $2 ORDER BY warc, warc_at LIMIT $3)"};
+constexpr Sql kNoteGone{
+    "INSERT INTO crawl (job, collection, orders, whole, seeded, ended)"
+    " VALUES ($1, $2, $3, $4, $5, $5) ON CONFLICT (job) DO UPDATE"
+    " SET orders = excluded.orders, seeded = excluded.seeded, ended = excluded.ended"};
 #define QUERN_GONE " WHERE collection NOT IN (SELECT id FROM collection)"
 constexpr Sql kGonePages{
     "SELECT s.partition, p.id, p.job FROM page AS p JOIN site AS s ON s.id = p.site"
@@ -93,22 +104,38 @@ net::Task<Result<>> change_all(RemovalParts parts, tree::JobId job, const Sql* l
 }  // namespace
 
 net::Task<Result<>> remove_crawl(RemovalParts parts, tree::JobId job) {
-  auto end = [job](Tx& tx) -> Result<bool> {
-    TRY_ASSIGN(const Rows crawl, tx.query(kIsCrawl, job));
-    if (!crawl.empty()) TRY(tx.exec(kEnd, job, true));
-    return !crawl.empty();
+  auto end = [job](Tx& tx) -> Result<std::string> {
+    TRY_ASSIGN(const Rows made, tx.query(kMade, job));
+    if (made.empty()) return std::string();
+    TRY(tx.exec(kEnd, job, true));
+    return web::archive_prefix(
+        {kArchiveKind, made[0].get<std::int64_t>(0), job.value, made[0].get<std::int64_t>(1)});
   };
-  CO_TRY_ASSIGN(const bool is_crawl,
+  CO_TRY_ASSIGN(std::string archive,
                 co_await queue::write(parts.loop, parts.writer.lane({}), std::move(end)));
-  if (!is_crawl) co_return Result<>();
+  if (archive.empty()) co_return Result<>();
   CO_TRY(co_await change_all(parts, job, &kPages, &kRemovePages));
   CO_TRY(co_await change_all(parts, job, &kUsers, &kForgetFiles));
   CO_TRY(co_await change_all(parts, job, &kSites, &kRemoveSites));
-  auto forget = [job](Tx& tx) -> Result<bool> {
-    TRY(tx.exec(kRemoveCrawl, job));
-    return true;
-  };
-  CO_TRY(co_await queue::write(parts.loop, parts.writer.lane({}), std::move(forget)));
+  co_return co_await remove_archive(parts, std::move(archive));
+}
+
+net::Task<Result<>> remove_archive(RemovalParts parts, std::string prefix) {
+  const std::optional<web::ArchiveName> name = web::parse_archive_prefix(prefix);
+  CHECK(name.has_value());
+  for (bool more = true; more;) {
+    auto some = [name](Tx& tx) -> Result<bool> {
+      // Names go on with "-"; the next character is ".".
+      TRY_ASSIGN(const std::int64_t captures,
+                 tx.exec(kRemoveCaptures, name->prefix + "-", name->prefix + ".", kRemovedAtOnce));
+      crash_point("crawl.captures.removed");
+      if (captures > 0) return true;
+      TRY(tx.exec(kNoteGone, name->job, name->collection, name->prefix, false, true));
+      return false;
+    };
+    CO_TRY_ASSIGN(more, co_await queue::write(parts.loop, parts.writer.lane({}), std::move(some)));
+  }
+  crash_point("crawl.archive.gone");
   co_return Result<>();
 }
 

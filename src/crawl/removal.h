@@ -9,6 +9,8 @@
 // On the loop. Errors are those of the store; whoever gets one may call again.
 #pragma once
 
+#include <string>
+
 #include "crawl/site.h"
 #include "net/loop.h"
 #include "store/readers.h"
@@ -26,9 +28,15 @@ struct RemovalParts {
 };
 
 // A crawl's own rows, and pages that nobody has wanted since; what another crawl found unchanged
-// since is out, for its document goes, too, and is fetched anew by the next one. Captures stay with
-// the collection, and go with it. Changes nothing where the job is no crawl.
+// since is out, for its document goes, too, and is fetched anew by the next one. Then its archive.
+// Changes nothing where the job is no crawl.
 net::Task<Result<>> remove_crawl(RemovalParts parts, tree::JobId job);
+
+// All captures in WARC files with that prefix (web/archive_name.h), which nobody adds to any more.
+// Then the files are noted as gone: sweep_archive() (crawl/archive_sweep.h) removes them, on each
+// server those of its own folder. The note stays for ever, for nobody knows which servers there
+// are: a row of `crawl` without a job, whose orders are the prefix.
+net::Task<Result<>> remove_archive(RemovalParts parts, std::string prefix);
 
 // Of collections that are gone: their captures, pages and plans.
 net::Task<Result<>> remove_gone_collections(RemovalParts parts);

@@ -129,7 +129,7 @@ Result<Crawl> CrawlCache::load(Tx& tx, tree::JobId job) {
     kept->scope = std::make_shared<const Scope>(*kept->order);
     TRY_ASSIGN(kept->shards, tree::list_shards(tx, job));
     const std::scoped_lock lock(mutex_);
-    if (kept_.size() >= kKept) kept_.clear();
+    if (kept_.size() >= kept_max_) kept_.clear();
     kept_[job] = *kept;
   }
   crawl.order = std::move(kept->order);

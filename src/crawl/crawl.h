@@ -63,6 +63,8 @@ class CrawlCache {
  public:
   static constexpr std::size_t kKept = 1000;
 
+  explicit CrawlCache(std::size_t kept = kKept) : kept_max_(kept) {}
+
   Result<Crawl> load(store::Tx& tx, tree::JobId job);  // as load_crawl()
   bool contains(tree::JobId job) const;
 
@@ -74,6 +76,7 @@ class CrawlCache {
   };
   std::optional<Kept> find(tree::JobId job) const;
 
+  const std::size_t kept_max_;
   mutable std::mutex mutex_;
   std::map<tree::JobId, Kept> kept_;
 };

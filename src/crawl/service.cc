@@ -27,7 +27,6 @@ constexpr std::int64_t kPlanTickMs = 5000;
 constexpr std::int64_t kPlanPauseMs = 600'000;
 constexpr std::size_t kDueAtOnce = 100;
 constexpr std::size_t kResumedAtOnce = 100;
-constexpr std::size_t kSeededAtOnce = 8;  // crawls
 constexpr int kJoinsMax = 5;
 constexpr std::int64_t kSweepMs = 300'000;  // the archive, for what other servers removed
 constexpr std::size_t kTimersKept = 1000;
@@ -94,7 +93,10 @@ std::string collection_of(const std::string& site) {
 }
 
 Service::Service(ServiceParts parts, ServiceOptions options)
-    : parts_(std::move(parts)), options_(std::move(options)), changed_(parts_.loop) {
+    : parts_(std::move(parts)),
+      options_(std::move(options)),
+      crawls_(options_.limits.crawls_kept),
+      changed_(parts_.loop) {
   warcs_ = parts_.data / "warcs";
   spool_ = parts_.data / "spool";
   web::Archives::Options archives{.folder = warcs_, .software = "quern"};
@@ -155,6 +157,8 @@ Result<> Service::add_processors(queue::Processors& processors) {
                            .readers = parts_.readers,
                            .pool = parts_.pool,
                            .crawls = crawls_,
+                           .waiting_max = options_.limits.waiting_max,
+                           .sites_kept = options_.limits.followed_sites_kept,
                            .agent = "quern",
                            .poke = parts_.poke,
                            .sealed = parts_.poke_job,
@@ -168,6 +172,7 @@ Result<> Service::add_processors(queue::Processors& processors) {
       .pool = parts_.pool,
       .blobs = parts_.blobs,
       .fetcher = *fetcher_,
+      .sites_kept = options_.limits.fetched_sites_kept,
       .crawls = crawls_,
       .archive = [this](const Crawl& crawl) { return archives_->of(crawl.archive); },
       .agent = "quern",
@@ -248,7 +253,9 @@ net::Task<Result<tree::Job>> Service::begin(CrawlOrder order) {
 // In the background, for an order may name thousands of sites. What fails, or has no room, is tried
 // by resume(). One at a time of each.
 void Service::begin_seeding(tree::JobId job, Begun begun) {
-  if (stopping_ || seeding_.size() >= kSeededAtOnce || !seeding_.insert(job).second) return;
+  if (stopping_ || seeding_.size() >= options_.limits.seeded_at_once ||
+      !seeding_.insert(job).second)
+    return;
   ++running_;
   parts_.loop.spawn("crawl.seed", seed_one(this, job, begun));
 }
@@ -478,7 +485,8 @@ net::Task<Result<>> Service::resume() {
     CO_TRY_ASSIGN(const std::vector<tree::JobId> jobs,
                   co_await queue::read(parts_.loop, parts_.readers, list));
     for (const tree::JobId job : jobs) {
-      while (!stopping_ && seeding_.size() >= kSeededAtOnce) co_await changed_.wait();
+      while (!stopping_ && seeding_.size() >= options_.limits.seeded_at_once)
+        co_await changed_.wait();
       begin_seeding(job, resumed_ ? Begun::Now : Begun::Before);
       after = job;
     }

@@ -40,6 +40,17 @@ struct ServiceParts {
   std::function<void(std::string_view, boost::json::object)> publish;
 };
 
+inline constexpr std::size_t kSeededAtOnce = 8;  // crawls
+
+// What is kept in memory, and done at once: tests set less.
+struct ServiceLimits {
+  std::size_t crawls_kept = CrawlCache::kKept;
+  std::size_t fetched_sites_kept = kFetchedSitesKept;
+  std::size_t followed_sites_kept = kFollowedSitesKept;
+  std::size_t waiting_max = kWaitingMax;
+  std::size_t seeded_at_once = kSeededAtOnce;
+};
+
 struct ServiceOptions {
   std::string user_agent = "quern/0.1 (+https://example.org/quern; set QUERN_CONTACT)";
   std::string allow_private;  // for all crawls
@@ -47,6 +58,7 @@ struct ServiceOptions {
   std::string ca_file;
   std::int64_t shards = 1;
   std::int64_t warc_bytes_max = web::kWarcBytesMax;
+  ServiceLimits limits;
 };
 
 class Service {

@@ -2,66 +2,13 @@
 // sites; on every store.
 #include "crawl/removal.h"
 
-#include "conformance/engine_fixture.h"
-#include "crawl/crawl.h"
-#include "crawl/page.h"
-#include "step/import.h"
+#include "conformance/crawl_fixture.h"
 
 namespace quern::crawl {
 namespace {
 
-using store::Sql;
-using store::Tx;
-
-class CrawlRemovalTest : public store::StoreTest {
+class CrawlRemovalTest : public CrawlStoreTest {
  protected:
-  void SetUp() override {
-    StoreTest::SetUp();
-    store::WriterOptions options;
-    options.guard = std::make_shared<queue::PartitionGuard>();
-    ASSERT_NO_FATAL_FAILURE(open(options));
-    readers_ = *store::Readers::open(*database_, {});
-  }
-  void TearDown() override {
-    readers_.reset();
-    close();
-  }
-
-  tree::Job begin(const std::string& key, const std::string& collection = "default") {
-    tree::NewJob wanted;
-    wanted.kind = "crawl";
-    wanted.collection = collection;
-    wanted.key = key;
-    wanted.source = "http://a.test/";
-    const Result<tree::Job> job =
-        step::open_import(*writer_, *readers_, wanted, [](queue::PartitionId) {});
-    CHECK_OK(job);
-    CrawlOrder order;
-    order.urls = {"http://a.test/"};
-    order.collection = collection;
-    CHECK_OK(writer_->run({}, [&](Tx& tx) -> Result<bool> {
-      TRY(begin_crawl(tx, *job, order));
-      return true;
-    }));
-    return *job;
-  }
-  // So many pages of a site, "http://SITE/0", …
-  void admit_pages(const tree::Job& job, const std::string& name, int pages) {
-    const Result<Site> site = ensure_site(*writer_, *readers_, name, 1);
-    CHECK_OK(site);
-    for (int from = 0; from < pages; from += static_cast<int>(kAdmittedAtOnce)) {
-      AdmitOrder order{*site, job.id, job.collection, 1'000'000, {}};
-      for (int i = from; i < std::min(pages, from + static_cast<int>(kAdmittedAtOnce)); ++i) {
-        Candidate candidate;
-        candidate.url = fmt::format("http://{}/{}", name, i);
-        candidate.again = true;
-        order.candidates.push_back(std::move(candidate));
-      }
-      auto put = store::Fenced{store::Fence{site->partition.value, 0},
-                               [&order](Tx& tx) { return admit(tx, order); }};
-      CHECK_OK(writer_->run(queue::lane_of(site->partition), put));
-    }
-  }
   static net::Task<> remove_task(CrawlRemovalTest* self, tree::JobId job, Result<>* done) {
     const RemovalParts parts{self->loop_.loop(), *self->writer_, *self->readers_};
     *done = co_await remove_crawl(parts, job);
@@ -71,16 +18,6 @@ class CrawlRemovalTest : public store::StoreTest {
     loop_.run_task([&]() -> net::Task<> { return remove_task(this, job, &done); });
     return done;
   }
-  std::int64_t count(const Sql& question) {
-    return *readers_->run([&](Tx& tx) { return tx.value<std::int64_t>(question); });
-  }
-  std::int64_t pages() {
-    static constexpr Sql kPages{"SELECT count(*) FROM page"};
-    return count(kPages);
-  }
-
-  std::unique_ptr<store::Readers> readers_;
-  queue::LoopThread loop_;
 };
 
 TEST_P(CrawlRemovalTest, PagesOfAllSitesGoAndWhatAnotherCrawlWantsStays) {

@@ -5,6 +5,7 @@
 #include "api/await.h"
 #include "base/crash.h"
 #include "base/log.h"
+#include "crawl/removal.h"
 #include "crawl/service.h"
 #include "fileset/file_row.h"
 #include "fileset/request_row.h"
@@ -67,12 +68,15 @@ net::Task<Result<>> remove_partitions(PartsPtr parts, tree::JobId job) {
 net::Task<Result<>> remove_once(PartsPtr parts, tree::JobId job) {
   CO_TRY(co_await remove_partitions(parts, job));
   crash_point("api.removal.partitions_gone");
-  bool gone = false;
-  while (!gone) {
-    auto some = [job](Tx& tx) { return crawl::remove_crawl(tx, job); };
-    CO_TRY_ASSIGN(gone, co_await write(parts->loop, parts->writer.lane({}), std::move(some)));
+  const crawl::RemovalParts crawled{parts->loop, parts->writer, parts->readers};
+  CO_TRY(co_await crawl::remove_crawl(crawled, job));
+  auto list = [job](Tx& tx) { return fileset::list_archives(tx, job); };
+  CO_TRY_ASSIGN(const std::vector<std::string> archives,
+                co_await read(parts->loop, parts->readers, std::move(list)));
+  for (const std::string& archive : archives) {
+    CO_TRY(co_await crawl::remove_archive(crawled, archive));
   }
-  gone = false;
+  bool gone = false;
   while (!gone) {
     auto some = [job](Tx& tx) { return fileset::remove_fileset(tx, job); };
     CO_TRY_ASSIGN(gone, co_await write(parts->loop, parts->writer.lane({}), std::move(some)));
@@ -95,11 +99,7 @@ net::Task<Result<>> remove_once(PartsPtr parts, tree::JobId job) {
     auto some = [job](Tx& tx) { return tree::remove_some(tx, job); };
     CO_TRY_ASSIGN(gone, co_await write(parts->loop, parts->writer.lane({}), std::move(some)));
   }
-  gone = false;
-  while (!gone) {
-    auto some = [](Tx& tx) { return crawl::remove_gone_collections(tx); };
-    CO_TRY_ASSIGN(gone, co_await write(parts->loop, parts->writer.lane({}), std::move(some)));
-  }
+  CO_TRY(co_await crawl::remove_gone_collections(crawled));
   auto feeds = [](Tx& tx) { return research::remove_gone_feeds(tx); };
   CO_TRY(co_await write(parts->loop, parts->writer.lane({}), std::move(feeds)));
   co_return Result<>();
@@ -117,6 +117,13 @@ net::Task<> sweep(PartsPtr parts) {
     }
     if (!swept->more) co_return;
   }
+}
+
+// WARC files that no capture names any more.
+net::Task<> sweep_archive(PartsPtr parts) {
+  if (parts->crawl == nullptr) co_return;
+  const Result<> swept = co_await parts->crawl->sweep_archive();
+  if (!swept.ok()) log_info("crawl.sweep_later", {{"because", swept.error().message()}});
 }
 
 // Jobs that are going, and who waits for them.
@@ -142,6 +149,7 @@ net::Task<> remove_all(PartsPtr parts, std::shared_ptr<Removal> removal) {
     }
   }
   co_await sweep(parts);
+  co_await sweep_archive(parts);
   removal->gone = true;
   removal->changed.notify_all();
 }

@@ -2,7 +2,8 @@
 //
 // Guarantee: a marked job goes; whoever dies on the way, the next process goes on
 // (resume_removals). First its partitions go, so that no owner can write for it any more; then its
-// files, in bounded transactions; then what no row names any more is swept (blob::sweep).
+// files, in bounded transactions; then what no row names any more is swept: blobs (blob::sweep) and
+// web archives (crawl::sweep_archive).
 //
 // On the loop. Lifetime: a removal that is under way ends when the writer stops.
 #pragma once

@@ -302,7 +302,8 @@ void Node::free_leases_of(const std::string& researcher) {
 
 Result<> Node::work_on_filesets(net::Loop& loop, const Config& config,
                                 queue::Processors& processors) {
-  TRY_ASSIGN(network_, fileset::Network::open({loop, *pool_, config.data}, config.network));
+  TRY_ASSIGN(network_, fileset::Network::open({loop, *pool_, config.data, crawl_->archives()},
+                                              config.network));
   fileset::Backends backends{
       network_->outside(),
       [this](const fileset::ToolOrder& order) { return network_->tools(order); },

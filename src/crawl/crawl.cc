@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/crash.h"
+#include "web/archive_name.h"
 
 namespace quern::crawl {
 namespace {
@@ -16,10 +17,11 @@ constexpr Sql kBegin{
     "INSERT INTO crawl (job, collection, orders, whole, seeded, ended)"
     " VALUES ($1, $2, $3, $4, $5, $5) ON CONFLICT (job) DO NOTHING"};
 constexpr Sql kSeeded{"UPDATE crawl SET seeded = $2 WHERE job = $1"};
+// What does not begin so is left of a crawl that was removed (crawl/removal.h).
 constexpr Sql kLoad{
     "SELECT c.collection, c.seeded, c.ended, coalesce(j.canceled OR j.deleting, $2),"
-    " coalesce(j.state <> 1, $2) FROM crawl AS c LEFT JOIN job AS j ON j.id = c.job"
-    " WHERE c.job = $1"};
+    " coalesce(j.state <> 1, $2), coalesce(j.created_us, 0) FROM crawl AS c"
+    " LEFT JOIN job AS j ON j.id = c.job WHERE c.job = $1 AND substr(c.orders, 1, 1) = '{'"};
 constexpr Sql kOrders{"SELECT orders FROM crawl WHERE job = $1"};
 // PostgreSQL makes a numeric of a sum.
 #define QUERN_SUM(column) "CAST(coalesce(sum(" column "), 0) AS BIGINT)"
@@ -71,25 +73,6 @@ constexpr Sql kNextTime{
     " AND collection = (SELECT collection FROM crawl WHERE job = $1)"
     " AND site IN (SELECT site FROM crawl_site WHERE job = $1 AND inside > 0)"};
 constexpr Sql kJobRuns{"SELECT 1 FROM job WHERE id = $1 AND state = 1 AND NOT deleting"};
-constexpr Sql kRemovePages{
-    "DELETE FROM page WHERE id IN (SELECT id FROM page WHERE job = $1 ORDER BY id LIMIT $2)"};
-// Pages that another crawl has wanted since, and found as they were: their documents go with the
-// crawl that fetched them.
-constexpr Sql kForgetFiles{
-    "UPDATE page SET file = NULL, etag = NULL, last_modified = NULL, digest = NULL,"
-    " why = CASE WHEN state = 3 THEN 'the crawl that fetched it was deleted' ELSE why END,"
-    " why_kind = CASE WHEN state = 3 THEN 'gone' ELSE why_kind END,"
-    " state = CASE WHEN state = 3 THEN 4 ELSE state END"
-    " WHERE id IN (SELECT p.id FROM file AS f JOIN page AS p ON p.file = f.id"
-    " WHERE f.job = $1 AND f.parent IS NULL LIMIT $2)"};
-constexpr Sql kRemoveSites{"DELETE FROM crawl_site WHERE job = $1"};
-constexpr Sql kRemoveCrawl{"DELETE FROM crawl WHERE job = $1"};
-#define QUERN_GONE " WHERE collection NOT IN (SELECT id FROM collection)"
-constexpr Sql kGonePages{"DELETE FROM page WHERE id IN (SELECT id FROM page" QUERN_GONE
-                         " LIMIT $1)"};
-constexpr Sql kGoneCaptures{"DELETE FROM capture WHERE id IN (SELECT id FROM capture" QUERN_GONE
-                            " LIMIT $1)"};
-constexpr Sql kGonePlans{"DELETE FROM site_plan" QUERN_GONE};
 constexpr Sql kKnownEnd{"SELECT max(warc_end) FROM capture WHERE warc = $1"};
 
 CrawlSums sums_of(const Row& row, std::size_t at) {
@@ -135,6 +118,8 @@ Result<Crawl> CrawlCache::load(Tx& tx, tree::JobId job) {
   crawl.ended = rows[0].get<bool>(2);
   crawl.canceled = rows[0].get<bool>(3);
   crawl.job_ended = rows[0].get<bool>(4);
+  crawl.archive = web::archive_prefix(
+      {kArchiveKind, crawl.collection.value, job.value, rows[0].get<std::int64_t>(5)});
   std::optional<Kept> kept = find(job);
   if (!kept) {
     TRY_ASSIGN(const auto text, tx.value<std::string>(kOrders, job));
@@ -144,7 +129,7 @@ Result<Crawl> CrawlCache::load(Tx& tx, tree::JobId job) {
     kept->scope = std::make_shared<const Scope>(*kept->order);
     TRY_ASSIGN(kept->shards, tree::list_shards(tx, job));
     const std::scoped_lock lock(mutex_);
-    if (kept_.size() >= kKept) kept_.clear();
+    if (kept_.size() >= kept_max_) kept_.clear();
     kept_[job] = *kept;
   }
   crawl.order = std::move(kept->order);
@@ -281,24 +266,6 @@ Result<bool> end_crawl(Tx& tx, tree::JobId job) {
   if (runs) TRY(tree::seal_job(tx, job, 0));
   crash_point("crawl.ended");
   return true;
-}
-
-Result<bool> remove_crawl(Tx& tx, tree::JobId job) {
-  TRY_ASSIGN(const std::int64_t pages, tx.exec(kRemovePages, job, kRemovedAtOnce));
-  crash_point("crawl.pages.removed");
-  if (pages > 0) return false;
-  TRY_ASSIGN(const std::int64_t others, tx.exec(kForgetFiles, job, kRemovedAtOnce));
-  if (others > 0) return false;
-  TRY(tx.exec(kRemoveSites, job));
-  TRY(tx.exec(kRemoveCrawl, job));
-  return true;
-}
-
-Result<bool> remove_gone_collections(Tx& tx) {
-  TRY_ASSIGN(const std::int64_t pages, tx.exec(kGonePages, kRemovedAtOnce));
-  TRY_ASSIGN(const std::int64_t captures, tx.exec(kGoneCaptures, kRemovedAtOnce));
-  TRY(tx.exec(kGonePlans));
-  return pages == 0 && captures == 0;
 }
 
 Result<std::optional<std::int64_t>> known_end(Tx& tx, const std::string& warc) {

@@ -23,6 +23,8 @@
 namespace quern::crawl {
 
 inline constexpr std::size_t kCrawlsListed = 200;
+// How the names of crawls' WARC files begin (web/archive_name.h).
+inline constexpr char kArchiveKind[] = "quern";
 // How long a collection must be quiet after a crawl before it is packed as a whole.
 inline constexpr std::int64_t kPackTimeoutUs = 300'000'000;
 
@@ -46,6 +48,7 @@ struct Crawl {
   bool canceled = false;  // of its job; or that is gone
   bool job_ended = false;
   std::vector<tree::ShardId> shards;
+  std::string archive;  // prefix of its WARC files (web/archive_name.h)
 };
 
 // Changes nothing where it stands.
@@ -60,6 +63,8 @@ class CrawlCache {
  public:
   static constexpr std::size_t kKept = 1000;
 
+  explicit CrawlCache(std::size_t kept = kKept) : kept_max_(kept) {}
+
   Result<Crawl> load(store::Tx& tx, tree::JobId job);  // as load_crawl()
   bool contains(tree::JobId job) const;
 
@@ -71,6 +76,7 @@ class CrawlCache {
   };
   std::optional<Kept> find(tree::JobId job) const;
 
+  const std::size_t kept_max_;
   mutable std::mutex mutex_;
   std::map<tree::JobId, Kept> kept_;
 };
@@ -120,15 +126,6 @@ Result<std::vector<Unmet>> list_unmet(store::Tx& tx, tree::JobId job, std::size_
 // Ends it where nothing is open: its job is sealed, its sites are due again after their period.
 // Whether it has ended, now or before.
 Result<bool> end_crawl(store::Tx& tx, tree::JobId job);
-
-// What a crawl's job leaves when it is deleted: its own rows, and pages that nobody has wanted
-// since; what another crawl found unchanged since is out, for its document goes, too, and is
-// fetched anew by the next one. Captures stay with the collection, and go with it. Up to
-// kRemovedAtOnce rows; whether nothing is left.
-inline constexpr std::int64_t kRemovedAtOnce = 500;
-Result<bool> remove_crawl(store::Tx& tx, tree::JobId job);
-// Of a collection that is gone: its captures, pages and plans. Whether nothing is left.
-Result<bool> remove_gone_collections(store::Tx& tx);
 
 // The names of WARC files and the last byte of each that a capture names.
 Result<std::optional<std::int64_t>> known_end(store::Tx& tx, const std::string& warc);

@@ -18,8 +18,6 @@ namespace json = boost::json;
 using queue::Outcome;
 using store::Tx;
 
-constexpr std::size_t kRobotsKept = 10'000;
-constexpr std::size_t kFailuresKept = 10'000;  // sites
 constexpr int kRobotsHopsMax = 5;
 constexpr std::int64_t kRobotsMs = 60'000;
 
@@ -75,7 +73,10 @@ struct PageFetcher::Reason {
 };
 
 PageFetcher::PageFetcher(FetchingParts parts)
-    : parts_(std::move(parts)), gates_(parts_.loop), robots_came_(parts_.loop) {}
+    : parts_(std::move(parts)),
+      // A gate that is open long since is forgotten: there may be twice as many.
+      gates_(parts_.loop, 2 * parts_.sites_kept),
+      robots_came_(parts_.loop) {}
 
 void PageFetcher::process(queue::Work work, queue::Answered answered) {
   parts_.loop.spawn("crawl.fetch", run(shared_from_this(), std::move(work), std::move(answered)));
@@ -206,24 +207,31 @@ net::Task<Result<bool>> PageFetcher::load_robots(Task& task) {
   if (!kept.rules && stored) {
     kept = {std::make_shared<web::Robots>(robots_of(*stored, parts_.agent)), stored->at_us};
   }
-  const bool waits = !has_robots(task) && asked_.contains(task.site.id);
-  while (!stopping_ && asked_.contains(task.site.id)) co_await robots_came_.wait();
-  // Whoever waited has the answer that came; where none did, the page is tried again.
-  if (waits && !has_robots(task)) co_return false;
-  if (!has_robots(task)) {
-    asked_.insert(task.site.id);
+  const auto asked = asked_.find(task.site.id);
+  if (has_robots(task)) {
+    task.robots = kept.rules;
+  } else if (asked != asked_.end()) {
+    // Whoever waited has the answer that came, also where it is not kept; where none did, the page
+    // is tried again.
+    const std::shared_ptr<const Asked> answer = asked->second;
+    while (!stopping_ && !answer->done) co_await robots_came_.wait();
+    task.robots = answer->rules;
+    if (!task.robots) co_return false;
+  } else {
+    const auto answer = asked_[task.site.id] = std::make_shared<Asked>();
     const Result<bool> had = co_await fetch_robots(task);
+    answer->rules = task.robots;
+    answer->done = true;
     asked_.erase(task.site.id);
     robots_came_.notify_all();
     if (!had.ok() || !*had) co_return had;
     // The gap that it asks for begins with itself.
-    const std::int64_t asked_ms = robots_[task.site.id].rules->crawl_delay_ms().value_or(0);
-    gates_.hold(task.site.id, std::max(task.gap_ms, asked_ms));
+    const std::int64_t asked_ms = task.robots->crawl_delay_ms().value_or(0);
+    gates_.hold(task.site.name, std::max(task.gap_ms, asked_ms));
   }
-  task.robots = robots_[task.site.id].rules;
   const std::int64_t delay_ms = task.robots->crawl_delay_ms().value_or(0);
   task.gap_ms = std::max(task.gap_ms, delay_ms);
-  if (robots_.size() > kRobotsKept) robots_.clear();
+  if (robots_.size() > parts_.sites_kept) robots_.clear();
   co_return true;
 }
 
@@ -232,7 +240,7 @@ net::Task<Result<bool>> PageFetcher::fetch_robots(Task& task) {
   CO_TRY_ASSIGN(web::Url url, web::Url::parse("/robots.txt", task.url));
   RobotsFile file;
   std::vector<NewCapture> captures;
-  const std::shared_ptr<web::Archive> archive = parts_.archive(task.crawl.collection);
+  const std::shared_ptr<web::Archive> archive = parts_.archive(task.crawl);
   for (int hop = 0; hop <= kRobotsHopsMax; ++hop) {
     web::FetchOrder order(url);
     order.body_bytes_max = 4 * web::kRobotsBytesMax;
@@ -268,33 +276,59 @@ net::Task<Result<bool>> PageFetcher::fetch_robots(Task& task) {
   }
   file.text = valid_robots_text(file.text);
   file.at_us = task.now_us;
-  auto keep = store::Fenced{store::Fence{task.site.partition.value, task.token},
-                            [id = task.site.id, collection = task.crawl.collection, captures,
-                             file](Tx& tx) -> Result<bool> {
-                              for (const NewCapture& capture : captures) {
-                                TRY(add_capture(tx, collection, {}, capture));
-                              }
-                              TRY(store_robots(tx, id, file));
-                              return true;
-                            }};
+  auto keep =
+      store::Fenced{store::Fence{task.site.partition.value, task.token},
+                    [id = task.site.id, crawl = task.crawl.job, collection = task.crawl.collection,
+                     captures, file](Tx& tx) -> Result<bool> {
+                      // What it says of the site is good, also where the crawl is going.
+                      const bool open = expect_open(tx, crawl).ok();
+                      for (const NewCapture& capture : captures) {
+                        if (open) TRY(add_capture(tx, collection, {}, capture));
+                      }
+                      TRY(store_robots(tx, id, file));
+                      return true;
+                    }};
   CO_TRY(co_await queue::write(parts_.loop, parts_.writer.lane(queue::lane_of(task.site.partition)),
                                std::move(keep)));
-  robots_[task.site.id] = {std::make_shared<web::Robots>(robots_of(file, parts_.agent)),
-                           file.at_us};
+  task.robots = std::make_shared<web::Robots>(robots_of(file, parts_.agent));
+  robots_[task.site.id] = {task.robots, file.at_us};
   co_return true;
 }
 
 // -- asking --
 
-// Nothing where the server is stopping.
+// Until when a site asked to be left alone.
+net::Task<Result<net::Instant>> PageFetcher::load_not_before(std::string name) {
+  auto load = [name](Tx& tx) -> Result<std::int64_t> {
+    TRY_ASSIGN(const auto site, find_site(tx, name));
+    if (!site) return std::int64_t{0};
+    TRY_ASSIGN(const std::int64_t now_us, tx.now_us());
+    return std::max<std::int64_t>((site->not_before_us - now_us) / 1000, 0);
+  };
+  CO_TRY_ASSIGN(const std::int64_t wait_ms,
+                co_await queue::read(parts_.loop, parts_.readers, std::move(load)));
+  co_return net::in_ms(wait_ms);
+}
+
+// Nothing where the server is stopping, or the store cannot be asked.
 net::Task<std::optional<web::Fetched>> PageFetcher::ask(Task& task, web::FetchOrder order) {
-  const bool open = co_await gates_.enter(task.site.id, task.token, task.gap_ms, task.not_before());
+  // A robots.txt may lead elsewhere.
+  std::string site = web::site_of(order.url);
+  const bool guest = site != task.site.name;
+  net::Instant not_before = task.not_before();
+  if (guest) {
+    const Result<net::Instant> asked_for = co_await load_not_before(site);
+    if (!asked_for.ok()) co_return std::nullopt;
+    not_before = *asked_for;
+  }
+  const bool open =
+      co_await gates_.enter(site, guest ? Gates::kGuest : task.token, task.gap_ms, not_before);
   if (!open) co_return std::nullopt;
   auto submit = [this, &order](net::Callback<web::Fetched> callback) {
     parts_.fetcher.fetch(std::move(order), callback);
   };
   web::Fetched fetched = co_await net::await_callback<web::Fetched>(parts_.loop, submit);
-  gates_.leave(task.site.id, task.gap_ms);
+  gates_.leave(site, task.gap_ms);
   if (stopping_) co_return std::nullopt;
   note_answer(task.site.id, fetched.status > 0);
   co_return fetched;
@@ -311,7 +345,7 @@ void PageFetcher::note_answer(SiteId site, bool came) {
     failures_.erase(site);
     return;
   }
-  if (failures_.size() >= kFailuresKept && !failures_.contains(site)) failures_.clear();
+  if (failures_.size() >= parts_.sites_kept && !failures_.contains(site)) failures_.clear();
   ++failures_[site];
 }
 
@@ -361,8 +395,9 @@ net::Task<Result<Outcome>> PageFetcher::take(Task& task, web::Fetched answer) {
   order->period_us = task.crawl.order->period_s * 1'000'000;
   std::optional<Taken> taken;
   if (fetched->problem == web::FetchProblem::None) {
-    auto work = [order, fetched, archive = parts_.archive(task.crawl.collection),
-                 blobs = &parts_.blobs] { return take_in(*order, *fetched, *archive, *blobs); };
+    auto work = [order, fetched, archive = parts_.archive(task.crawl), blobs = &parts_.blobs] {
+      return take_in(*order, *fetched, *archive, *blobs);
+    };
     CO_TRY_ASSIGN(taken, co_await queue::offload(parts_.loop, parts_.pool, std::move(work)));
     crash_point("crawl.stored");
   }

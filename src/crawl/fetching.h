@@ -12,7 +12,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 
 #include "blob/blob.h"
 #include "crawl/crawl.h"
@@ -30,6 +29,9 @@ namespace quern::crawl {
 // So many requests in a row without an answer: what was tried before is not tried again.
 inline constexpr std::int64_t kDeadSiteFailures = 20;
 
+// Of so many sites is kept in memory what their robots.txt says, and that they do not answer.
+inline constexpr std::size_t kFetchedSitesKept = 10'000;
+
 struct FetchingParts {
   net::Loop& loop;
   store::Writer& writer;
@@ -37,8 +39,9 @@ struct FetchingParts {
   io::Pool& pool;
   blob::BlobStore& blobs;
   web::Fetcher& fetcher;
+  std::size_t sites_kept = kFetchedSitesKept;
   CrawlCache& crawls;
-  std::function<std::shared_ptr<web::Archive>(tree::CollectionId)> archive;
+  std::function<std::shared_ptr<web::Archive>(const Crawl&)> archive;
   std::string agent = "quern";  // product token for robots.txt
   std::string allow_private;    // beside what an order allows
   Decide decide;
@@ -66,6 +69,11 @@ class PageFetcher final : public queue::Processor,
     std::shared_ptr<const web::Robots> rules;
     std::int64_t at_us = 0;
   };
+  // What one asks for all.
+  struct Asked {
+    bool done = false;
+    std::shared_ptr<const web::Robots> rules;  // none: it could not be had
+  };
   struct Reason;
 
   static net::Task<> run(std::shared_ptr<PageFetcher> self, queue::Work work,
@@ -75,6 +83,7 @@ class PageFetcher final : public queue::Processor,
   net::Task<Result<bool>> load_robots(Task& task);
   net::Task<Result<bool>> fetch_robots(Task& task);
   bool has_robots(const Task& task) const;
+  net::Task<Result<net::Instant>> load_not_before(std::string site);
   net::Task<std::optional<web::Fetched>> ask(Task& task, web::FetchOrder order);
   bool is_dead(SiteId site) const;
   void note_answer(SiteId site, bool came);
@@ -89,7 +98,7 @@ class PageFetcher final : public queue::Processor,
   bool stopping_ = false;
   std::size_t under_way_ = 0;
   std::map<SiteId, Robots> robots_;
-  std::set<SiteId> asked_;  // for their robots.txt, by one for all
+  std::map<SiteId, std::shared_ptr<Asked>> asked_;  // for their robots.txt
   net::Event robots_came_;
   std::map<SiteId, std::int64_t> failures_;  // in a row, of sites that have not answered
 };

@@ -17,7 +17,6 @@ constexpr std::size_t kFollowedAtOnce = 32;
 constexpr std::size_t kSweptAtOnce = 1000;  // pages that are looked at
 constexpr std::size_t kSitesAdmittedAtOnce = 16;
 constexpr std::size_t kUnmetListed = 100;
-constexpr std::size_t kSitesKept = 20'000;
 constexpr std::int64_t kSweepMs = 1000;
 constexpr std::int64_t kFollowAgainMs = 200;
 constexpr std::int64_t kEndMs = 100;            // between two looks whether crawls have ended
@@ -62,7 +61,7 @@ void Follower::fetched(PageId page) {
 }
 
 void Follower::read(const std::vector<tree::FileId>& files) {
-  if (files_.size() + files.size() <= kWaitingMax) {
+  if (files_.size() + files.size() <= parts_.waiting_max) {
     files_.insert(files_.end(), files.begin(), files.end());
     wake();
   } else {
@@ -251,7 +250,7 @@ net::Task<Result<Site>> Follower::site_named(const std::string& name, std::int64
   };
   CO_TRY_ASSIGN(Site site, co_await queue::offload(parts_.loop, parts_.pool, std::move(make)));
   site.robots.reset();
-  if (sites_.size() > kSitesKept) sites_.clear();
+  if (sites_.size() >= parts_.sites_kept) sites_.clear();
   sites_[key] = site;
   co_return site;
 }

@@ -27,12 +27,17 @@
 
 namespace quern::crawl {
 
+inline constexpr std::size_t kWaitingMax = 10'000;  // pages that were named and wait
+inline constexpr std::size_t kFollowedSitesKept = 20'000;
+
 struct FollowingParts {
   net::Loop& loop;
   store::Writer& writer;
   store::Readers& readers;
   io::Pool& pool;
   CrawlCache& crawls;
+  std::size_t waiting_max = kWaitingMax;
+  std::size_t sites_kept = kFollowedSitesKept;
   std::string agent = "quern";
   std::function<void(queue::PartitionId)> poke;   // items were put
   std::function<void(tree::JobId)> sealed;        // its crawl has ended
@@ -67,7 +72,7 @@ class Follower : public std::enable_shared_from_this<Follower> {
   static net::Task<> run(std::shared_ptr<Follower> self);
   static net::Task<> follow_one(std::shared_ptr<Follower> self, PageId page);
   net::Task<Result<>> look();
-  bool has_room() const { return waiting_.size() < kWaitingMax; }
+  bool has_room() const { return waiting_.size() < parts_.waiting_max; }
   void wake();
   void begin_sweep();
   void begin_some();
@@ -83,8 +88,6 @@ class Follower : public std::enable_shared_from_this<Follower> {
   static net::Task<> admit_some(std::shared_ptr<Follower> self, std::shared_ptr<Admitting> all);
   net::Task<Result<>> admit_site(Admitting& all, const std::string& name,
                                  const std::vector<Candidate>& candidates);
-
-  static constexpr std::size_t kWaitingMax = 10'000;
 
   FollowingParts parts_;
   bool running_ = false;

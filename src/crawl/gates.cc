@@ -3,19 +3,17 @@
 #include <algorithm>
 
 namespace quern::crawl {
-namespace {
 
-constexpr std::size_t kGatesKept = 20'000;
-
-}  // namespace
-
-net::Task<bool> Gates::enter(SiteId site, std::int64_t token, std::int64_t gap_ms,
+net::Task<bool> Gates::enter(std::string site, std::int64_t token, std::int64_t gap_ms,
                              net::Instant not_before) {
   if (closed_) co_return false;
-  if (gates_.size() > kGatesKept) forget_old();
+  if (gates_.size() >= kept_) forget_old();
   Gate& gate = gates_[site];  // stays: it is waited for
   if (!gate.changed) gate.changed = std::make_unique<net::Event>(loop_);
-  if (gate.token != token) {
+  if (token == kGuest) {
+    // Where we have never asked, somebody else may have, a moment ago.
+    if (gate.token == kGuest) gate.free_at = std::max(gate.free_at, net::in_ms(gap_ms));
+  } else if (gate.token != token) {
     // The first claim of all follows nobody.
     if (token > 1) gate.free_at = std::max(gate.free_at, net::in_ms(gap_ms));
     gate.token = token;
@@ -34,7 +32,7 @@ net::Task<bool> Gates::enter(SiteId site, std::int64_t token, std::int64_t gap_m
   co_return true;
 }
 
-void Gates::leave(SiteId site, std::int64_t gap_ms) {
+void Gates::leave(const std::string& site, std::int64_t gap_ms) {
   Gate& gate = gates_[site];
   --gate.inside;
   gate.free_at = std::max(gate.free_at, net::in_ms(gap_ms));
@@ -42,7 +40,7 @@ void Gates::leave(SiteId site, std::int64_t gap_ms) {
   gate.changed->notify_one();
 }
 
-void Gates::hold(SiteId site, std::int64_t gap_ms) {
+void Gates::hold(const std::string& site, std::int64_t gap_ms) {
   Gate& gate = gates_[site];
   gate.free_at = std::max(gate.free_at, net::in_ms(gap_ms));
 }

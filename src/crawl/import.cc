@@ -193,6 +193,7 @@ class Import {
 
   Result<> note(const NewCapture& capture) {
     TRY(parts_.writer.run({}, [&](Tx& tx) -> Result<bool> {
+      TRY(expect_open(tx, crawl_.job));
       TRY(add_capture(tx, crawl_.collection, {}, capture));
       crash_point("crawl.import.noted");
       return true;

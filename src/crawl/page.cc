@@ -119,8 +119,7 @@ class Admission {
 
   Result<Admitted> run() {
     CHECK(order_.candidates.size() <= kAdmittedAtOnce);
-    TRY_ASSIGN(const auto ended, tx_.find_value<bool>(kHasEnded, order_.job));
-    if (!ended || *ended) return Error{Errc::Conflict, "the crawl has ended"};
+    TRY(expect_open(tx_, order_.job));
     TRY_ASSIGN(now_us_, tx_.now_us());
     TRY_ASSIGN(const auto before, tx_.value<std::int64_t>(kAdmittedSum, order_.job));
     room_ = std::max<std::int64_t>(order_.pages_max - before, 0);
@@ -265,14 +264,19 @@ std::string page_key(const std::string& url) {
   return blob::sha256_of(url).substr(0, 16);
 }
 
+Result<> expect_open(Tx& tx, tree::JobId job) {
+  TRY_ASSIGN(const auto ended, tx.find_value<bool>(kHasEnded, job));
+  if (!ended || *ended) return Error{Errc::Conflict, "the crawl has ended"};
+  return {};
+}
+
 Result<Admitted> admit(Tx& tx, const AdmitOrder& order) {
   return Admission(tx, order).run();
 }
 
 Result<std::optional<Page>> put_page(Tx& tx, const AdmitOrder& order, const std::string& url,
                                      std::int64_t at_us) {
-  TRY_ASSIGN(const auto ended, tx.find_value<bool>(kHasEnded, order.job));
-  if (!ended || *ended) return Error{Errc::Conflict, "the crawl has ended"};
+  TRY(expect_open(tx, order.job));
   TRY_ASSIGN(const std::optional<Page> known, find_page(tx, order.collection, url));
   TRY_ASSIGN(const std::int64_t now_us, tx.now_us());
   const bool open =

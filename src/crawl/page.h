@@ -93,6 +93,9 @@ Result<Admitted> admit(store::Tx& tx, const AdmitOrder& order);
 Result<std::optional<Page>> put_page(store::Tx& tx, const AdmitOrder& order, const std::string& url,
                                      std::int64_t at_us);
 
+// Conflict where the crawl has ended. Whoever ends or removes it waits for this transaction.
+Result<> expect_open(store::Tx& tx, tree::JobId job);
+
 // A stored answer; where it stands in which WARC file.
 struct NewCapture {
   std::string url;

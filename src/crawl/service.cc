@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "blob/digest.h"
+#include "crawl/archive_sweep.h"
 #include "crawl/import.h"
 #include "crawl/messages.h"
 #include "io/file.h"
@@ -26,9 +27,8 @@ constexpr std::int64_t kPlanTickMs = 5000;
 constexpr std::int64_t kPlanPauseMs = 600'000;
 constexpr std::size_t kDueAtOnce = 100;
 constexpr std::size_t kResumedAtOnce = 100;
-constexpr std::size_t kSeededAtOnce = 8;  // crawls
 constexpr int kJoinsMax = 5;
-constexpr std::size_t kArchivesOpen = 64;
+constexpr std::int64_t kSweepMs = 300'000;  // the archive, for what other servers removed
 constexpr std::size_t kTimersKept = 1000;
 
 std::string random_text() {
@@ -84,10 +84,6 @@ CrawlOrder within_plan(CrawlOrder plan, const CrawlOrder& asked) {
 
 }  // namespace
 
-std::string archive_prefix(tree::CollectionId collection) {
-  return fmt::format("quern-c{}", collection);
-}
-
 std::string collection_of(const std::string& site) {
   std::string name = site.substr(site.find("://") == std::string::npos ? 0 : site.find("://") + 3);
   std::replace_if(
@@ -97,9 +93,16 @@ std::string collection_of(const std::string& site) {
 }
 
 Service::Service(ServiceParts parts, ServiceOptions options)
-    : parts_(std::move(parts)), options_(std::move(options)), changed_(parts_.loop) {
+    : parts_(std::move(parts)),
+      options_(std::move(options)),
+      crawls_(options_.limits.crawls_kept),
+      changed_(parts_.loop) {
   warcs_ = parts_.data / "warcs";
   spool_ = parts_.data / "spool";
+  web::Archives::Options archives{.folder = warcs_, .software = "quern"};
+  archives.bytes_max = options_.warc_bytes_max;
+  archives_ = std::make_shared<web::Archives>(std::move(archives));
+  sweep_at_ = net::in_ms(kSweepMs);
 }
 
 Service::~Service() {
@@ -113,10 +116,12 @@ Result<std::unique_ptr<Service>> Service::open(ServiceParts parts, ServiceOption
   return service;
 }
 
-// What a death left behind the last record that is known.
+// What a death left: files of jobs that were removed, and bytes behind the last record that is
+// known.
 Result<> Service::mend_archive() {
   TRY_ASSIGN(const bool there, io::path_exists(warcs_));
   if (!there) return {};
+  TRY(crawl::sweep_archive({parts_.readers, *archives_, warcs_}));
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator(warcs_, failed)) {
     const std::string name = entry.path().filename().string();
@@ -138,22 +143,6 @@ Result<> Service::mend_archive() {
   return {};
 }
 
-// One file for each collection, so that a collection can be given away or removed by itself.
-std::shared_ptr<web::Archive> Service::archive_of(tree::CollectionId collection) {
-  if (const auto found = archives_.find(collection); found != archives_.end()) {
-    return found->second;
-  }
-  if (archives_.size() >= kArchivesOpen) archives_.clear();  // those in use live as long as needed
-  web::ArchiveOptions wanted;
-  wanted.folder = warcs_;
-  wanted.software = "quern";
-  wanted.prefix = archive_prefix(collection);
-  wanted.bytes_max = options_.warc_bytes_max;
-  Result<std::unique_ptr<web::Archive>> archive = web::Archive::open(std::move(wanted));
-  CHECK_OK(archive);  // the folder is there, and the prefix is ours
-  return archives_[collection] = *std::move(archive);
-}
-
 Result<> Service::add_processors(queue::Processors& processors) {
   TRY(io::make_folders_durably(warcs_));
   TRY(io::make_folders_durably(spool_));
@@ -168,27 +157,31 @@ Result<> Service::add_processors(queue::Processors& processors) {
                            .readers = parts_.readers,
                            .pool = parts_.pool,
                            .crawls = crawls_,
+                           .waiting_max = options_.limits.waiting_max,
+                           .sites_kept = options_.limits.followed_sites_kept,
                            .agent = "quern",
                            .poke = parts_.poke,
                            .sealed = parts_.poke_job,
                            .reset_timer = [this](const Crawl& crawl) { reset_timer(crawl); },
                            .settled = [](const Page&, bool) {}};
   follower_ = std::make_shared<Follower>(std::move(following));
-  FetchingParts pages{.loop = parts_.loop,
-                      .writer = parts_.writer,
-                      .readers = parts_.readers,
-                      .pool = parts_.pool,
-                      .blobs = parts_.blobs,
-                      .fetcher = *fetcher_,
-                      .crawls = crawls_,
-                      .archive = [this](tree::CollectionId id) { return archive_of(id); },
-                      .agent = "quern",
-                      .allow_private = options_.allow_private,
-                      .decide = parts_.decide,
-                      .added = parts_.poke_job,
-                      .captured = {},
-                      .ready = [this](PageId page) { follower_->fetched(page); },
-                      .closed = [this](tree::JobId job) { follower_->may_have_ended({job}); }};
+  FetchingParts pages{
+      .loop = parts_.loop,
+      .writer = parts_.writer,
+      .readers = parts_.readers,
+      .pool = parts_.pool,
+      .blobs = parts_.blobs,
+      .fetcher = *fetcher_,
+      .sites_kept = options_.limits.fetched_sites_kept,
+      .crawls = crawls_,
+      .archive = [this](const Crawl& crawl) { return archives_->of(crawl.archive); },
+      .agent = "quern",
+      .allow_private = options_.allow_private,
+      .decide = parts_.decide,
+      .added = parts_.poke_job,
+      .captured = {},
+      .ready = [this](PageId page) { follower_->fetched(page); },
+      .closed = [this](tree::JobId job) { follower_->may_have_ended({job}); }};
   pages.captured = [this](const CrawlOrder& order, const FetchRecord& record) {
     const Page& page = record.page;
     json::object event{{"url", page.url},
@@ -260,7 +253,9 @@ net::Task<Result<tree::Job>> Service::begin(CrawlOrder order) {
 // In the background, for an order may name thousands of sites. What fails, or has no room, is tried
 // by resume(). One at a time of each.
 void Service::begin_seeding(tree::JobId job, Begun begun) {
-  if (stopping_ || seeding_.size() >= kSeededAtOnce || !seeding_.insert(job).second) return;
+  if (stopping_ || seeding_.size() >= options_.limits.seeded_at_once ||
+      !seeding_.insert(job).second)
+    return;
   ++running_;
   parts_.loop.spawn("crawl.seed", seed_one(this, job, begun));
 }
@@ -351,7 +346,7 @@ net::Task<Result<>> Service::read_whole(tree::JobId id) {
   auto load = [id](Tx& tx) { return load_crawl(tx, id); };
   CO_TRY_ASSIGN(const Crawl crawl, co_await queue::read(parts_.loop, parts_.readers, load));
   if (crawl.seeded || crawl.ended || crawl.canceled) co_return Result<>();
-  auto work = [this, crawl, archive = archive_of(crawl.collection)] {
+  auto work = [this, crawl, archive = archives_->of(crawl.archive)] {
     const ImportParts parts{parts_.writer, parts_.readers, parts_.blobs, *archive,
                             spool_,        parts_.decide,  stopping_};
     return import_archive(parts, crawl, crawl.order->archive);
@@ -473,6 +468,8 @@ net::Task<> Service::keep_time(Service* self) {
     if (!done.ok()) log_info("crawl.resume_later", {{"error", done.error().message()}});
     const Result<> begun = co_await self->begin_due();
     if (!begun.ok()) log_info("crawl.plan_later", {{"error", begun.error().message()}});
+    const Result<> swept = co_await self->sweep_in_time();
+    if (!swept.ok()) log_info("crawl.sweep_later", {{"error", swept.error().message()}});
     if (self->stopping_) break;
     co_await self->changed_.wait(net::in_ms(kPlanTickMs));
   }
@@ -488,13 +485,30 @@ net::Task<Result<>> Service::resume() {
     CO_TRY_ASSIGN(const std::vector<tree::JobId> jobs,
                   co_await queue::read(parts_.loop, parts_.readers, list));
     for (const tree::JobId job : jobs) {
-      while (!stopping_ && seeding_.size() >= kSeededAtOnce) co_await changed_.wait();
+      while (!stopping_ && seeding_.size() >= options_.limits.seeded_at_once)
+        co_await changed_.wait();
       begin_seeding(job, resumed_ ? Begun::Now : Begun::Before);
       after = job;
     }
     follower_->may_have_ended(jobs);
     if (jobs.size() < kResumedAtOnce) break;
   }
+  co_return Result<>();
+}
+
+net::Task<Result<>> Service::sweep_in_time() {
+  if (net::in_ms(0) < sweep_at_) co_return Result<>();
+  co_return co_await sweep_archive();
+}
+
+net::Task<Result<>> Service::sweep_archive() {
+  sweep_at_ = net::in_ms(kSweepMs);
+  auto sweep = [readers = &parts_.readers, archives = archives_, folder = warcs_] {
+    return crawl::sweep_archive({*readers, *archives, folder});
+  };
+  CO_TRY_ASSIGN(const SweptArchive swept,
+                co_await queue::offload(parts_.loop, parts_.pool, std::move(sweep)));
+  if (swept.busy > 0) sweep_at_ = {};
   co_return Result<>();
 }
 

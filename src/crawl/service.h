@@ -21,6 +21,7 @@
 #include "queue/submit.h"
 #include "queue/timer.h"
 #include "tree/ingest.h"
+#include "web/archives.h"
 
 namespace quern::crawl {
 
@@ -39,6 +40,17 @@ struct ServiceParts {
   std::function<void(std::string_view, boost::json::object)> publish;
 };
 
+inline constexpr std::size_t kSeededAtOnce = 8;  // crawls
+
+// What is kept in memory, and done at once: tests set less.
+struct ServiceLimits {
+  std::size_t crawls_kept = CrawlCache::kKept;
+  std::size_t fetched_sites_kept = kFetchedSitesKept;
+  std::size_t followed_sites_kept = kFollowedSitesKept;
+  std::size_t waiting_max = kWaitingMax;
+  std::size_t seeded_at_once = kSeededAtOnce;
+};
+
 struct ServiceOptions {
   std::string user_agent = "quern/0.1 (+https://example.org/quern; set QUERN_CONTACT)";
   std::string allow_private;  // for all crawls
@@ -46,6 +58,7 @@ struct ServiceOptions {
   std::string ca_file;
   std::int64_t shards = 1;
   std::int64_t warc_bytes_max = web::kWarcBytesMax;
+  ServiceLimits limits;
 };
 
 class Service {
@@ -78,15 +91,19 @@ class Service {
   };
   net::Task<Result<bool>> ask_for(Single single);
 
+  // WARC files of jobs that were removed go, of this server's folder (crawl/archive_sweep.h). What
+  // is still being written goes a little later.
+  net::Task<Result<>> sweep_archive();
+
   const std::filesystem::path& spool() const { return spool_; }
   const std::filesystem::path& warcs() const { return warcs_; }
+  const std::shared_ptr<web::Archives>& archives() const { return archives_; }
   net::Loop& loop() const { return parts_.loop; }
   bool works() const { return follower_ != nullptr; }
 
  private:
   Service(ServiceParts parts, ServiceOptions options);
   Result<> mend_archive();
-  std::shared_ptr<web::Archive> archive_of(tree::CollectionId collection);
   enum class Begun { Now, Before };  // before: perhaps by a server that has died
   void begin_seeding(tree::JobId job, Begun begun);
   static net::Task<> seed_one(Service* self, tree::JobId job, Begun begun);
@@ -97,6 +114,7 @@ class Service {
   net::Task<Result<>> resume();
   static net::Task<> keep_time(Service* self);
   net::Task<Result<>> begin_due();
+  net::Task<Result<>> sweep_in_time();
   net::Task<Result<>> set_timer(queue::SetTimer set);
   void reset_timer(const Crawl& crawl);
 
@@ -104,7 +122,7 @@ class Service {
   ServiceOptions options_;
   std::filesystem::path warcs_;
   std::filesystem::path spool_;
-  std::map<tree::CollectionId, std::shared_ptr<web::Archive>> archives_;  // that are written to
+  std::shared_ptr<web::Archives> archives_;  // that are written to
   std::unique_ptr<web::Fetcher> fetcher_;
   CrawlCache crawls_;
   std::shared_ptr<PageFetcher> pages_;
@@ -114,13 +132,11 @@ class Service {
   std::atomic<bool> stopping_ = false;
   int running_ = 0;
   bool resumed_ = false;           // what a death left was looked at
+  net::Instant sweep_at_{};        // the archive, the next time
   std::set<tree::JobId> reading_;  // archives
   std::set<tree::JobId> seeding_;
   net::Event changed_;
 };
-
-// How the names of a collection's WARC files begin.
-std::string archive_prefix(tree::CollectionId collection);
 
 // The collection that a site has where nobody names one.
 std::string collection_of(const std::string& site);

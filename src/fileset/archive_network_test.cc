@@ -10,6 +10,7 @@
 #include "fileset/wayback.h"
 #include "support/archive_site.h"
 #include "support/temp_folder.h"
+#include "web/archives.h"
 
 namespace quern::fileset {
 namespace {
@@ -128,10 +129,9 @@ TEST_F(ArchiveNetworkTest, AFileIsUploadedWithItsLengthAndSeenInItsItem) {
 }
 
 TEST_F(ArchiveNetworkTest, OurOwnArchiveKeepsWhatItDownloads) {
-  auto archive = open_own_archive(folder_ / "warc", "quern/test");
-  ASSERT_TRUE(archive.ok());
+  web::Archives archives({.folder = folder_ / "warc", .software = "quern/test"});
   std::vector<OwnRecord> noted;
-  OwnArchiveParts parts{loop_, pool_, *outside_, *std::move(archive), {}, {}};
+  OwnArchiveParts parts{loop_, pool_, *outside_, archives.of("dataset-c1-j1-00000000"), {}, {}};
   parts.note = [&noted](OwnRecord record) -> net::Task<Result<>> {
     noted.push_back(std::move(record));
     co_return Result<>();

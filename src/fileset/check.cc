@@ -214,7 +214,7 @@ class Check {
     const json::object* cdx = object_in(capture, "cdx");
     const std::string warc = text_in(cdx, "warc_path");
     // Those of the Wayback Machine are its own.
-    const bool own = warc.starts_with(kArchivePrefix) && warc.find('/') == warc.npos;
+    const bool own = warc.starts_with(kArchiveKind) && warc.find('/') == warc.npos;
     if (!own) return {};
     const json::value* offset = cdx->if_contains("warc_offset");
     const std::int64_t at = offset != nullptr && offset->is_int64() ? offset->get_int64() : -1;

@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
+#include "fileset/request_row.h"
+#include "web/archive_name.h"
+
 namespace quern::fileset {
 namespace {
 
@@ -36,6 +41,15 @@ constexpr Sql kKeptBytes{
 constexpr Sql kBlobs{
     "SELECT number, blob FROM fileset_file WHERE job = $1 ORDER BY number LIMIT $2"};
 constexpr Sql kRemoveFiles{"DELETE FROM fileset_file WHERE job = $1 AND number <= $2"};
+constexpr Sql kCaptures{
+    "SELECT number, capture FROM fileset_file WHERE job = $1 AND number > $2"
+    " AND capture IS NOT NULL ORDER BY number LIMIT 1000"};
+constexpr Sql kStays{"SELECT 1 FROM job WHERE id = $1 AND NOT deleting"};
+// Whoever takes over from a request has the same address and collection.
+constexpr Sql kTakenOver{
+    "SELECT 1 FROM fileset_request AS r JOIN job AS j ON j.id = r.job"
+    " JOIN fileset_file AS f ON f.job = r.job WHERE r.base_url = $1 AND r.collection = $2"
+    " AND r.job <> $3 AND NOT j.deleting AND f.capture LIKE $4 LIMIT 1"};
 constexpr Sql kRemoveRequest{"DELETE FROM fileset_request WHERE job = $1"};
 
 std::optional<std::string> none_if_empty(const std::string& text) {
@@ -68,6 +82,17 @@ std::optional<std::string> raw_sha256(const std::string& hex) {
 std::optional<store::Bytes> bytes_of(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
   return std::as_bytes(std::span(text->data(), text->size()));
+}
+
+// Whose archive a stored capture lies in; none where that is not our own.
+std::optional<web::ArchiveName> archive_in(const std::string& capture) {
+  const Result<json::value> value = parse(capture);
+  const json::object* object = value.ok() ? value->if_object() : nullptr;
+  const json::value* cdx = object == nullptr ? nullptr : object->if_contains("cdx");
+  const json::object* line = cdx == nullptr ? nullptr : cdx->if_object();
+  const json::value* path = line == nullptr ? nullptr : line->if_contains("warc_path");
+  if (path == nullptr || !path->is_string()) return std::nullopt;
+  return web::parse_archive_name(std::string_view(path->get_string()));
 }
 
 Result<FileRow> file_of(const Row& row) {
@@ -169,6 +194,31 @@ Result<> note_records(Tx& tx, tree::CollectionId collection,
                 record.bytes, record.end));
   }
   return {};
+}
+
+Result<std::vector<std::string>> list_archives(Tx& tx, tree::JobId job) {
+  const Result<RequestRow> row = load_request(tx, job);
+  if (!row.ok() && row.error().kind() == Errc::Missing) return std::vector<std::string>();
+  if (!row.ok()) return row.error();
+  std::set<std::string> named{archive_of(*row)};
+  for (std::int64_t after = kBundleNumber - 1;;) {
+    TRY_ASSIGN(const Rows rows, tx.query(kCaptures, job, after));
+    if (rows.empty()) break;
+    for (const Row file : rows) {
+      after = file.get<std::int64_t>(0);
+      const auto archive = archive_in(file.get<std::string>(1));
+      if (!archive) continue;
+      TRY_ASSIGN(const Rows stays, tx.query(kStays, archive->job));
+      if (stays.empty()) named.insert(archive->prefix);
+    }
+  }
+  std::vector<std::string> going;
+  for (const std::string& prefix : named) {
+    TRY_ASSIGN(const Rows taken_over, tx.query(kTakenOver, row->request.base_url, row->collection,
+                                               job, "%\"" + prefix + "-%"));
+    if (taken_over.empty()) going.push_back(prefix);
+  }
+  return going;
 }
 
 Result<bool> remove_fileset(Tx& tx, tree::JobId job) {

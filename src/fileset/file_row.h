@@ -60,6 +60,10 @@ Result<> note_try(store::Tx& tx, tree::JobId job, const FileRow& row);
 Result<> note_records(store::Tx& tx, tree::CollectionId collection,
                       const std::vector<OwnRecord>& records);
 
+// Prefixes of WARC files (web/archive_name.h) that go with a job that is being deleted: of its own,
+// and of jobs that went before it and whose captures it had taken over; not where a job that stays
+// has taken them over as well. Before remove_fileset().
+Result<std::vector<std::string>> list_archives(store::Tx& tx, tree::JobId job);
 // What a job leaves when it is deleted. Up to kRowsRemovedAtOnce rows; whether nothing is left.
 Result<bool> remove_fileset(store::Tx& tx, tree::JobId job);
 

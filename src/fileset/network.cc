@@ -27,7 +27,10 @@ Result<std::unique_ptr<Network>> Network::open(Parts parts, NetworkOptions optio
       NetOutsideParts{network->parts_.loop, *network->fetcher_, network->parts_.pool},
       std::move(reaching));
   network->options_.wayback_options.scratch = scratch;
-  TRY_ASSIGN(network->archive_, open_own_archive(warcs, "quern"));
+  std::shared_ptr<web::Archives>& archives = network->parts_.archives;
+  if (!archives) {
+    archives = std::make_shared<web::Archives>(web::Archives::Options{warcs, "quern"});
+  }
   return network;
 }
 
@@ -65,7 +68,7 @@ Tools Network::tools(const ToolOrder& order) {
     OwnArchiveParts own{.loop = parts_.loop,
                         .pool = parts_.pool,
                         .outside = order.outside,
-                        .archive = archive_,
+                        .archive = parts_.archives->of(order.archive),
                         .note = {},
                         .find = {}};
     // Noted with all else that a step has found, in one transaction.

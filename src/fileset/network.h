@@ -14,7 +14,7 @@
 #include "fileset/own_archive.h"
 #include "fileset/processor.h"
 #include "fileset/wayback.h"
-#include "web/archive.h"
+#include "web/archives.h"
 #include "web/fetcher.h"
 
 namespace quern::fileset {
@@ -38,6 +38,7 @@ class Network {
     net::Loop& loop;
     io::Pool& pool;
     std::filesystem::path data;
+    std::shared_ptr<web::Archives> archives = {};  // none: its own, in data / "warcs"
   };
   static Result<std::unique_ptr<Network>> open(Parts parts, NetworkOptions options);
   ~Network();
@@ -56,7 +57,6 @@ class Network {
   NetworkOptions options_;
   std::unique_ptr<web::Fetcher> fetcher_;
   std::unique_ptr<NetOutside> outside_;
-  std::shared_ptr<web::Archive> archive_;
   std::map<bool, std::shared_ptr<const Platforms>> platforms_;  // by strictness
 };
 

@@ -311,13 +311,4 @@ net::Task<Kept> OwnArchive::keep(ManifestFile file, Downloaded downloaded,
   co_return kept;
 }
 
-Result<std::unique_ptr<web::Archive>> open_own_archive(const std::filesystem::path& folder,
-                                                       const std::string& software) {
-  web::ArchiveOptions options;
-  options.folder = folder;
-  options.software = software;
-  options.prefix = kArchivePrefix;
-  return web::Archive::open(std::move(options));
-}
-
 }  // namespace quern::fileset

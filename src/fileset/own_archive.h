@@ -3,7 +3,8 @@
 //
 // Guarantee: each record is durable before anybody is told of it, and noted (by `note`, in the
 // caller's database) before a page or file is called kept. A death between leaves bytes that nobody
-// names; like those of crawls, in whose folder these files lie, they are cut off at the next start.
+// names; like those of crawls, in whose folder these files lie, they are cut off at the next start,
+// where something before them is named; each request has files of its own.
 //
 // On the loop; compression and disk on the pool. What the parts refer to outlives it.
 #pragma once
@@ -22,7 +23,7 @@
 namespace quern::fileset {
 
 // Names of its files begin so; those of crawls do not.
-inline constexpr std::string_view kArchivePrefix = "dataset";
+inline constexpr char kArchiveKind[] = "dataset";
 
 // A record of the archive.
 struct OwnRecord {
@@ -78,9 +79,5 @@ class OwnArchive : public WebArchive {
 
   OwnArchiveParts parts_;
 };
-
-// For datasets, in that folder.
-Result<std::unique_ptr<web::Archive>> open_own_archive(const std::filesystem::path& folder,
-                                                       const std::string& software);
 
 }  // namespace quern::fileset

@@ -10,6 +10,7 @@
 #include "fileset/scripted_outside.h"
 #include "io/file.h"
 #include "support/temp_folder.h"
+#include "web/archives.h"
 #include "web/body.h"
 #include "web/warc_message.h"
 
@@ -20,14 +21,14 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 constexpr std::int64_t kAtUs = 1'794'808'800'000'000;  // 2026-11-16T06:00:00Z
+constexpr char kPrefix[] = "dataset-c1-j1-00000000";
 constexpr char kUrl[] = "https://site.example/records/1";
 
 class OwnArchiveTest : public ::testing::Test {
  protected:
   OwnArchiveTest() : pool_({}) {
-    auto opened = open_own_archive(folder_ / "warc", "quern/test");
-    EXPECT_TRUE(opened.ok());
-    archive_ = *std::move(opened);
+    web::Archives archives({.folder = folder_ / "warc", .software = "quern/test"});
+    archive_ = archives.of(kPrefix);
   }
 
   // An answer as it came from a socket.
@@ -118,7 +119,7 @@ TEST_F(OwnArchiveTest, APageIsCapturedAndNoted) {
   EXPECT_EQ(cdx.at("mimetype"), "text/html");
   EXPECT_EQ(cdx.at("sha1hex"), boost::json::string(found.capture.meta.sha1));
   EXPECT_EQ(cdx.at("warc_path"), boost::json::string(noted_[0].warc));
-  EXPECT_THAT(noted_[0].warc, StartsWith("dataset-"));
+  EXPECT_THAT(noted_[0].warc, StartsWith(kPrefix));
   EXPECT_EQ(payload_of(noted_[0]), "<html>hi</html>");
 }
 

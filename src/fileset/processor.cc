@@ -332,7 +332,8 @@ net::Task<Result<Outcome>> FilesetProcessor::work_on(queue::Work work) {
   step.gate = work.item.gate;
   step.tries = work.item.retry_count + 1;
   step.outside = std::make_shared<MarkedOutside>(parts_.outside, step.stop);
-  const ToolOrder wanted{step.row.collection, step.row.options.strict, step.records, *step.outside};
+  const ToolOrder wanted{archive_of(step.row), step.row.options.strict, step.records,
+                         *step.outside};
   step.tools = parts_.tools(wanted);
   const UnderWay under_way(*this, step.row.job, step.stop);
   if (!std::exchange(watching_, true)) {

@@ -44,7 +44,7 @@ struct TypeDecision {
 // Whose tools are wanted. What our own archive writes is gathered in `records`, and noted with what
 // was found out.
 struct ToolOrder {
-  tree::CollectionId collection;
+  std::string archive;  // prefix of the request's WARC files (web/archive_name.h)
   bool strict = false;
   std::shared_ptr<std::vector<OwnRecord>> records;
   Outside& outside;  // through which they ask

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "fileset/own_archive.h"
 #include "fileset/status.h"
+#include "web/archive_name.h"
 
 namespace quern::fileset {
 namespace {
@@ -96,6 +98,10 @@ std::string_view to_string(RequestState state) {
 
 std::string partition_name(tree::JobId job) {
   return fmt::format("quern:dataset:{}", job);
+}
+
+std::string archive_of(const RequestRow& row) {
+  return web::archive_prefix({kArchiveKind, row.collection.value, row.job.value, row.created_us});
 }
 
 Result<> add_request(Tx& tx, const NewRequest& request) {

@@ -51,6 +51,9 @@ struct NewRequest {
   RequestOptions options;
   std::optional<tree::JobId> retry_of;
 };
+// Prefix of its WARC files (web/archive_name.h).
+std::string archive_of(const RequestRow& row);
+
 // Changes nothing where it stands.
 Result<> add_request(store::Tx& tx, const NewRequest& request);
 Result<RequestRow> load_request(store::Tx& tx, tree::JobId job);  // Missing

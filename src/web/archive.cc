@@ -112,7 +112,7 @@ Result<std::shared_ptr<Volume>> Archive::Core::open_volume() const {
   const std::string info = warcinfo_record(name, now_us, options_.software);
   const Result<> written = volume->file.write_at(0, info);
   if (!written.ok()) {
-    // Left where it cannot be removed: nothing in it is known, so the next start's cut_back() will.
+    // Where that fails, too, it is left, and goes with its job.
     (void)io::remove_durably(options_.folder / name, io::IfMissing::Fine);
     return written.error();
   }

@@ -53,7 +53,8 @@ class Archive {
   const std::filesystem::path& folder() const;
 
   // A file that an ended process left: bytes behind `known_end` go (never those of its warcinfo
-  // record). A file in which nothing is known goes as a whole. Busy where a process that lives has
+  // record). With 0 the file goes as a whole: for who knows that nobody wants it (a file of which
+  // nothing is known may be somebody's only copy). Busy where a process that lives has
   // it open; Corrupt where it is shorter than what is known, Missing where it is gone.
   static Result<> cut_back(const std::filesystem::path& file, std::int64_t known_end);
   // One record of a file in the folder, from its offset.

@@ -12,6 +12,7 @@
 #include "support/fake_clock.h"
 #include "support/temp_folder.h"
 #include "support/warc_fixture.h"
+#include "web/archives.h"
 #include "web/body.h"
 #include "web/warc_message.h"
 
@@ -40,6 +41,29 @@ std::string noise(std::size_t bytes, unsigned seed = 1) {
     c = static_cast<char>(seed >> 24);
   }
   return text;
+}
+
+// As many as may be are open; whoever has one goes on with it.
+TEST(ArchivesTest, TheOneUsedLongestAgoIsClosedWhereThereAreTooMany) {
+  const support::TempFolder folder;
+  Archives archives({.folder = folder.path(), .software = "quern/test", .open_max = 2});
+  const auto write = [](const std::shared_ptr<Archive>& archive, const std::string& url) {
+    const Result<ArchiveEntry> entry = archive->append(page(url));
+    EXPECT_TRUE(entry.ok()) << entry.error().message();
+    return entry.ok() ? entry->filename : "";
+  };
+  const std::shared_ptr<Archive> held = archives.of("a");
+  const std::string first = write(held, "http://site.example/1");
+  const std::string other = write(archives.of("b"), "http://site.example/2");
+  EXPECT_EQ(write(archives.of("a"), "http://site.example/3"), first);
+  write(archives.of("c"), "http://site.example/4");  // instead of b
+  EXPECT_EQ(archives.size(), 2u);
+  EXPECT_EQ(write(archives.of("a"), "http://site.example/5"), first);
+  EXPECT_NE(write(archives.of("b"), "http://site.example/6"), other);
+  archives.close("a");
+  EXPECT_EQ(write(held, "http://site.example/7"), first);
+  EXPECT_NE(write(archives.of("a"), "http://site.example/8"), first);
+  EXPECT_EQ(io::list_folder(folder.path(), 100)->size(), 5u);
 }
 
 class ArchiveTest : public ::testing::Test {

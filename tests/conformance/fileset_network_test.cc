@@ -4,8 +4,11 @@
 #include <set>
 
 #include "conformance/fileset_fixture.h"
+#include "fileset/file_row.h"
 #include "fileset/network.h"
+#include "fileset/request_row.h"
 #include "support/platform_site.h"
+#include "tree/remove.h"
 
 namespace quern::fileset {
 namespace {
@@ -84,6 +87,37 @@ TEST_P(FilesetNetworkTest, WhatCannotBeRepairedIsReported) {
   EXPECT_EQ(text(keep("zenodo", "empty"), "status"), "empty-manifest");
   EXPECT_EQ(text(keep("zenodo", "cutjson"), "status"), "platform-error");
   EXPECT_EQ(text(keep("zenodo", "corrupt"), "status"), "mismatch-md5");
+}
+
+// What a later request has taken over stays until that goes, too.
+TEST_P(FilesetNetworkTest, AnArchiveGoesWithTheLastRequestThatHasCapturesInIt) {
+  const auto archives_of = [this](tree::JobId job) {
+    return *readers_->run([job](store::Tx& tx) { return list_archives(tx, job); });
+  };
+  const auto own_of = [this](tree::JobId job) {
+    return archive_of(*readers_->run([job](store::Tx& tx) { return load_request(tx, job); }));
+  };
+  const auto remove = [this](tree::JobId job) {
+    CHECK_OK(writer_->run({}, [job](store::Tx& tx) -> Result<bool> {
+      TRY(tree::mark_deleting(tx, job));
+      return true;
+    }));
+  };
+  const std::string landing = site_.landing("zenodo", "plain");
+  const tree::JobId first = begin(order_of(landing)).id;
+  result_of(first);
+  ASSERT_EQ(archives_of(first), std::vector<std::string>{own_of(first)});
+  RequestOptions other;
+  other.files_max = 100;  // else it would be gone on with: nobody reads its files here
+  const tree::JobId second = begin(order_of(landing, other)).id;
+  ASSERT_NE(second, first);
+  result_of(second);
+  EXPECT_TRUE(archives_of(first).empty()) << "the second one has its captures";
+  EXPECT_EQ(archives_of(second), std::vector<std::string>{own_of(second)});
+  remove(first);
+  EXPECT_EQ(archives_of(second), (std::vector<std::string>{own_of(first), own_of(second)}));
+  remove(second);
+  EXPECT_EQ(archives_of(first), std::vector<std::string>{own_of(first)}) << "whoever comes first";
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, FilesetNetworkTest, testing::Values(store::StoreKind::Sqlite),

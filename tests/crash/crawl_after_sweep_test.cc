@@ -1,13 +1,15 @@
 // Goal: what follows a crawl is as safe as the crawl: its removal, the next one that its plan
 // begins by itself, and the way back from its archive. Method: `quern delete`, `quern serve` with a
 // plan that is due, and `quern crawl --from-warc` are killed at durable writes and at crash points
-// (crawl.pages.removed, crawl.import.page_put, crawl.import.noted, and those of a crawl), and
+// (crawl.pages.removed, crawl.captures.removed, crawl.archive.gone, crawl.warc.removed,
+// crawl.import.page_put, crawl.import.noted, and those of a crawl), and
 // started again; what a reader sees then is what it sees where nobody died.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 
 #include "crash/crawl_scene.h"
 #include "support/kill_sweep.h"
@@ -37,6 +39,20 @@ Result<> copy_folder(const std::filesystem::path& from, const std::filesystem::p
                         failed);
   if (failed) return Error{Errc::Internal, failed.message()};
   return {};
+}
+
+// Whose WARC files there are.
+std::string jobs_of(const std::filesystem::path& warcs) {
+  std::set<std::string> jobs;
+  for (const auto& entry : std::filesystem::directory_iterator(warcs)) {
+    const std::string name = entry.path().filename().string();
+    const std::size_t job = name.find("-j");
+    jobs.insert(job == std::string::npos ? name
+                                         : name.substr(job + 1, name.find('-', job + 1) - job - 1));
+  }
+  std::string told = "archives of";
+  for (const std::string& job : jobs) told += " " + job;
+  return told + "\n";
 }
 
 Start start_in(World& world) {
@@ -81,13 +97,18 @@ TEST(CrawlAfterSweepTest, ACrawlThatIsRemovedLeavesWhatTheCalmRemovalLeaves) {
     TRY(copy_folder(beginning.folder.path(), world.folder()));
     CrawlScene scene(world.folder(), start_in(world));
     TRY(scene.remove(1));
-    return scene.outcome();
+    TRY_ASSIGN(const std::string outcome, scene.outcome());
+    return outcome + jobs_of(scene.warcs());
   });
-  expect_good(report, {"crawl.pages.removed", "api.removal.partitions_gone"});
+  expect_good(report, {"crawl.pages.removed", "api.removal.partitions_gone",
+                       "crawl.captures.removed", "crawl.archive.gone", "crawl.warc.removed"});
   // Its documents are gone, also those that the second crawl found unchanged.
   EXPECT_THAT(report.outcome, HasSubstr("word0: 0\n"));
   EXPECT_THAT(report.outcome, HasSubstr("the crawl that fetched it was deleted"));
-  EXPECT_THAT(report.outcome, HasSubstr("http://plain.test/s0/p1 text/html 200"));
+  // So are its captures and their files; those of the second crawl are there.
+  EXPECT_THAT(report.outcome, Not(HasSubstr("http://plain.test/s0/p1 text/html 200")));
+  EXPECT_THAT(report.outcome, HasSubstr("http://plain.test/s0/p1 warc/revisit 304"));
+  EXPECT_THAT(report.outcome, HasSubstr("archives of j2\n"));
 }
 
 TEST(CrawlAfterSweepTest, ACrawlThatAPlanBeginsEndsLikeTheCalmOne) {

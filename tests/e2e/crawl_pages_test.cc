@@ -143,6 +143,25 @@ TEST_P(CrawlTest, A19_RobotsTxtMetaAndSitemapsAreObeyed) {
 
 // -- texts --
 
+// Those who are led there come one after the other, with all others who ask that host.
+TEST_P(CrawlTest, A14_ARobotsTxtElsewhereIsAskedForWithTheGapOfThatHost) {
+  constexpr int kSites = 5;
+  constexpr std::int64_t kGapUs = 200'000;
+  serve();
+  site_.set("plain.test", "pages", "4");
+  Names urls{"http://plain.test/"};
+  for (int i = 0; i < kSites; ++i) {
+    const std::string host = fmt::format("host{:04}.test", i);
+    site_.set(host, "robots_status", "301");
+    site_.set(host, "robots_location", "http://plain.test/robots.txt");
+    urls.push_back("http://" + host + "/");
+  }
+  const std::int64_t job = crawl(urls, {{"delay", 0.2}, {"max_depth", 0}});
+  EXPECT_EQ(times("plain.test", "/robots.txt"), kSites + 1);
+  for (int i = 0; i < kSites; ++i) EXPECT_EQ(asked(fmt::format("host{:04}.test", i)), Targets{"/"});
+  EXPECT_GE(site_.shortest_gap_us("plain.test").value_or(0), kGapUs) << shown(job);
+}
+
 TEST_P(CrawlTest, A20_ThePagesTextIsItsMainTextOnce) {
   serve();
   site_.set("written.test", "/",

@@ -19,6 +19,7 @@
 #include "net/server.h"
 #include "queue/engine.h"
 #include "step/pipeline.h"
+#include "step/renderer.h"
 #include "store/readers.h"
 #include "store/writer.h"
 
@@ -47,6 +48,7 @@ struct Parts {
   io::Pool& pool;
   blob::BlobStore& blobs;
   step::Pipeline& pipeline;
+  step::Renderer& renderer;
   std::int64_t shards = 1;  // of a new job
   std::int64_t free_bytes_min = std::int64_t{1} << 30;
   std::filesystem::path data;  // the folder whose free space is watched

@@ -9,6 +9,7 @@
 #include "api/job_json.h"
 #include "api/request.h"
 #include "api/service.h"
+#include "step/renderer.h"
 #include "step/worker_protocol.h"
 #include "tree/file.h"
 #include "tree/rendering.h"

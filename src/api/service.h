@@ -19,7 +19,6 @@
 #include "net/server.h"
 #include "queue/engine.h"
 #include "step/pipeline.h"
-#include "step/renderer.h"
 #include "store/readers.h"
 #include "store/writer.h"
 
@@ -31,6 +30,9 @@ class Service;
 }
 namespace quern::fileset {
 class Service;
+}
+namespace quern::step {
+class Renderer;
 }
 namespace quern::research {
 class Curator;

@@ -17,6 +17,7 @@
 #include "queue/timer_processor.h"
 #include "research/release.h"
 #include "step/import.h"
+#include "step/renderer.h"
 
 namespace quern::app {
 namespace {

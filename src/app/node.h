@@ -35,6 +35,10 @@
 #include "store/readers.h"
 #include "store/writer.h"
 
+namespace quern::step {
+class Renderer;
+}
+
 namespace quern::app {
 
 enum class Listen {

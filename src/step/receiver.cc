@@ -125,9 +125,7 @@ bool Receiver::goes_over_limit(std::size_t more) {
   const Limits& limits = pipeline_.options().limits;
   const std::int64_t bytes = spool_->bytes() + static_cast<std::int64_t>(more);
   if (lent_->rendering && bytes > limits.rendering_bytes_max) {
-    lent_->child->failure =
-        tree::Failure{model::ErrorKind::TooLarge,
-                      fmt::format("its PDF has more than {} bytes", limits.rendering_bytes_max)};
+    lent_->child->failure = too_large_rendering(limits);
     return true;
   }
   const std::int64_t parent = std::max<std::int64_t>(lent_->waiting.blob.bytes, 1);

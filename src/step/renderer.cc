@@ -31,15 +31,15 @@ queue::PartitionConfig render_config() {
   return config;
 }
 
-Result<bool> put_order(Tx& tx, queue::PartitionId id, FileId file) {
+Result<bool> put_order(Tx& tx, queue::PartitionId id, FileId file, std::int64_t wanted_max) {
   const queue::Partition* known = queue::LockedPartitions::of(tx).find(id);
   if (known == nullptr || !known->declared || known->config != render_config()) {
     TRY(queue::put_partition(tx, id, {render_config(), {}, {}}));
   }
-  const std::int64_t waiting = queue::LockedPartitions::of(tx).find(id)->open_items();
-  if (waiting >= kRenderingsWaitingMax) {
+  const std::int64_t wanted = queue::LockedPartitions::of(tx).find(id)->open_items();
+  if (wanted >= wanted_max) {
     return Error{Errc::Busy,
-                 fmt::format("{} web pages wait to be shown as PDF; ask again later", waiting)};
+                 fmt::format("{} web pages are to be made PDFs before: ask again later", wanted)};
   }
   queue::NewItem item;
   item.name = fmt::format("{}", file);
@@ -66,6 +66,22 @@ Result<Found> look_at(Tx& tx, FileId file) {
   }
   return found;
 }
+
+Error being_made() {
+  return {Errc::Busy, "this web page is being made a PDF: ask again in a moment"};
+}
+
+// Counts who waits, however that ends.
+class Waiting {
+ public:
+  explicit Waiting(std::int64_t& count) : count_(count) { ++count_; }
+  ~Waiting() { --count_; }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  std::int64_t& count_;
+};
 
 std::optional<FileId> parse_file(std::string_view name) {
   FileId file;
@@ -125,7 +141,9 @@ net::Task<Result<queue::PartitionId>> Renderer::Core::partition() {
 
 net::Task<Result<>> Renderer::Core::order(FileId file) {
   CO_TRY_ASSIGN(const queue::PartitionId id, co_await partition());
-  auto put = queue::change_partition(id, [id, file](Tx& tx) { return put_order(tx, id, file); });
+  const std::int64_t wanted_max = pipeline_->options().limits.renderings_wanted_max;
+  auto put = queue::change_partition(
+      id, [id, file, wanted_max](Tx& tx) { return put_order(tx, id, file, wanted_max); });
   CO_TRY(
       co_await queue::write(parts_.loop, parts_.writer.lane(queue::lane_of(id)), std::move(put)));
   crash_point("step.rendering.ordered");
@@ -140,17 +158,18 @@ net::Task<Result<tree::Rendering>> Renderer::Core::ask(Self self, net::Exchange&
   const Pipeline::Decision decision = self->pipeline_->decide(kPageType, model::Ocr::No);
   if (decision.failure) co_return Error{Errc::Unavailable, decision.failure->message};
   CO_TRY(co_await self->order(file));
-  while (self->askers_ < kRenderAskersMax) {
-    ++self->askers_;
+  if (self->askers_ >= kRenderAskersMax) co_return being_made();
+  const Waiting waiting(self->askers_);
+  while (true) {
     const net::Instant next = std::min(deadline, net::in_ms(kLookMs));
     const net::WaitEnd end = co_await exchange.wait(self->made_, next);
-    --self->askers_;
-    CO_TRY_ASSIGN(found, co_await self->find(file));
-    if (found) co_return *std::move(found);
+    // All who wait look at the same instant: who finds the readers busy looks again.
+    Result<std::optional<tree::Rendering>> looked = co_await self->find(file);
+    if (!looked.ok() && looked.error().kind() != Errc::Busy) co_return looked.error();
+    if (looked.ok() && *looked) co_return **std::move(looked);
     const bool goes_on = end == net::WaitEnd::Notified || end == net::WaitEnd::TimedOut;
-    if (!goes_on || net::in_ms(0) >= deadline) break;
+    if (!goes_on || net::in_ms(0) >= deadline) co_return being_made();
   }
-  co_return Error{Errc::Busy, "this web page is being made a PDF: ask again in a moment"};
 }
 
 // Bytes whose row may or may not stand are left to the sweep.

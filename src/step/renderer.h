@@ -9,8 +9,8 @@
 // name is unique, the row is written behind the partition's fence, and an item whose row stands
 // only ends. Asking writes nothing that lists, sums or search show.
 //
-// Bounds: kRenderingsAtOnceMax are under way, kRenderingsWaitingMax wait, kRenderAskersMax requests
-// of this server wait for one; Limits::rendering_bytes_max is the PDF's.
+// Bounds: kRenderingsAtOnceMax are under way, Limits::renderings_wanted_max with those that wait,
+// kRenderAskersMax requests of this server wait for one; Limits::rendering_bytes_max is the PDF's.
 //
 // Threads: the loop's. Lifetime: the pipeline's parts outlive it.
 #pragma once
@@ -28,7 +28,6 @@ namespace quern::step {
 // The kind of the partition of renderings, and its name.
 inline constexpr char kRenderKind[] = "quern:render";
 inline constexpr std::int64_t kRenderingsAtOnceMax = 4;
-inline constexpr std::int64_t kRenderingsWaitingMax = 1000;
 // Ends that a box saw, workers that were lost.
 inline constexpr std::int64_t kRenderAttemptsMax = 3;
 // With servers that died meanwhile.

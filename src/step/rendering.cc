@@ -1,10 +1,35 @@
 // Renderings: files that are shown on paper by a step, outside of any shard.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/log.h"
+#include "step/child_file.h"
 #include "step/pipeline_core.h"
 
 namespace quern::step {
+namespace {
+
+// What is wrong with what a step made for a rendering.
+std::optional<tree::Failure> flaw_of(const std::optional<tree::NewFile>& made,
+                                     const Limits& limits) {
+  using model::ErrorKind;
+  if (made && made->failure) return made->failure;
+  if (!made || !made->complete || !made->blob) {
+    return tree::Failure{ErrorKind::Protocol, "the step made no PDF of it"};
+  }
+  // What is large is turned away while it comes; this is the exact limit.
+  const std::int64_t thumbnail = made->thumbnail ? made->thumbnail->blob.bytes : 0;
+  if (made->blob->bytes + thumbnail <= limits.rendering_bytes_max) return std::nullopt;
+  return too_large_rendering(limits);
+}
+
+}  // namespace
+
+tree::Failure too_large_rendering(const Limits& limits) {
+  return {model::ErrorKind::TooLarge,
+          fmt::format("its PDF has more than {} bytes", limits.rendering_bytes_max)};
+}
 
 bool Pipeline::Core::has_work() const {
   return !shards_.empty() || !renderings_.empty() || renderings_lent_ > 0;
@@ -49,10 +74,7 @@ Result<bool> Pipeline::Core::finish_rendering(const LentPtr& lent,
     return why;
   }
   if (!failure) failure = lent->limit;
-  if (!failure && lent->rendered) failure = lent->rendered->failure;
-  if (!failure && !(lent->rendered && lent->rendered->complete && lent->rendered->blob)) {
-    failure = tree::Failure{model::ErrorKind::Protocol, "the step made no PDF of it"};
-  }
+  if (!failure) failure = flaw_of(lent->rendered, options_.limits);
   if (failure) {
     end_rendering(lent, {Rendered::End::Failed, {}, *std::move(failure)});
   } else {

@@ -141,7 +141,7 @@ step('the same page is shown on paper when somebody wants that, and then as text
   assert.match(page.url(), /view=pages/);
   await axe(page);
   await page.reload();
-  await page.locator('.pdf .textLayer', { hasText: 'word17' }).first().waitFor();
+  await page.locator('.pdf .textLayer .highlight', { hasText: 'word17' }).first().waitFor();
   const [, document] = page.url().match(/documents\/(\d+)/);
   const details = await server.get(`/files/${document}`);
   assert.equal(details.content_type, 'text/html', 'nothing of the document has changed');

@@ -1,4 +1,6 @@
 // /api/v1/files/{file}: one file, its children, its bytes; and the roots of a job.
+#include <fmt/format.h>
+
 #include <boost/json.hpp>
 
 #include "api/await.h"
@@ -7,8 +9,10 @@
 #include "api/job_json.h"
 #include "api/request.h"
 #include "api/service.h"
+#include "step/renderer.h"
 #include "step/worker_protocol.h"
 #include "tree/file.h"
+#include "tree/rendering.h"
 
 namespace quern::api {
 namespace {
@@ -20,6 +24,9 @@ using tree::File;
 using tree::FileId;
 
 constexpr char kTextType[] = "text/plain; charset=utf-8";
+// How long a request waits for the PDF of a web page; most are made in one.
+constexpr std::int64_t kRenderWaitSeconds = 10;
+constexpr std::int64_t kRenderWaitSecondsMax = 60;
 
 // -- one file --
 
@@ -137,11 +144,79 @@ net::Task<Result<>> send_bytes(PartsPtr parts, Call call) {
                                      std::move(head));
 }
 
+// -- how a web page looks on paper --
+
+struct Asking {
+  bool download = false;
+  bool make = true;  // false: only what is there
+  std::int64_t wait_ms = 0;
+};
+
+Result<Asking> parse_asking(const net::Target& target) {
+  Parameters parameters(target);
+  Asking asking;
+  asking.download = parameters.number("download", 0, 1).value_or(0) == 1;
+  asking.make = parameters.number("make", 0, 1).value_or(1) == 1;
+  asking.wait_ms =
+      1000 * parameters.number("wait", 0, kRenderWaitSecondsMax).value_or(kRenderWaitSeconds);
+  TRY(parameters.finish());
+  return asking;
+}
+
+net::Task<Result<tree::Rendering>> load_rendering(PartsPtr parts, net::Exchange& exchange,
+                                                  FileId file, Asking asking) {
+  if (asking.make) {
+    co_return co_await parts->renderer.ask(exchange, file, net::in_ms(asking.wait_ms));
+  }
+  auto find = [file](Tx& tx) { return tree::find_rendering(tx, file); };
+  CO_TRY_ASSIGN(std::optional<tree::Rendering> found,
+                co_await read(parts->loop, parts->readers, std::move(find)));
+  if (!found) co_return Error{Errc::Missing, "no PDF was made of this web page yet"};
+  co_return *std::move(found);
+}
+
+Error no_rendering(const tree::Rendering& rendering) {
+  if (!rendering.failure) return {Errc::Missing, "this web page has no thumbnail"};
+  return {Errc::Missing,
+          fmt::format("no PDF can be made of this web page ({}): {}",
+                      model::to_string(rendering.failure->kind), rendering.failure->message)};
+}
+
+net::Task<Result<>> send_pdf(PartsPtr parts, Call call) {
+  CO_TRY_ASSIGN(const Asking asking, parse_asking(call.target));
+  CO_TRY_ASSIGN(const std::vector<File> lineage, co_await load_line(parts, call.values[0]));
+  const File& file = lineage.front();
+  std::optional<blob::BlobId> pdf = file.blob;
+  std::string ending = pdf_ending(lineage);
+  if (tree::needs_rendering(file)) {
+    CO_TRY_ASSIGN(const tree::Rendering rendering,
+                  co_await load_rendering(parts, call.exchange, file.id, asking));
+    if (!rendering.pdf) co_return no_rendering(rendering);
+    pdf = rendering.pdf;
+    ending = ".pdf";
+  } else if (!pdf || file.content_type != model::kPdfType) {
+    co_return Error{Errc::Missing, "this file has no PDF"};
+  }
+  const std::string name = asking.download ? download_name(file.filename, ending) : "";
+  step::BlobHead head = head_of(std::string(model::kPdfType), name);
+  co_return co_await step::send_blob(parts->pipeline.parts(), call.exchange, *pdf, std::move(head));
+}
+
 net::Task<Result<>> send_thumbnail(PartsPtr parts, Call call) {
+  CO_TRY_ASSIGN(const Asking asking, parse_asking(call.target));
   CO_TRY_ASSIGN(const File file, co_await load(parts, call.values[0]));
-  if (!file.thumbnail) co_return Error{Errc::Missing, "this file has no thumbnail"};
-  step::BlobHead head = head_of(file.thumbnail_type, "");
-  co_return co_await step::send_blob(parts->pipeline.parts(), call.exchange, *file.thumbnail,
+  std::optional<blob::BlobId> thumbnail = file.thumbnail;
+  std::string type = file.thumbnail_type;
+  if (!thumbnail && tree::needs_rendering(file)) {
+    CO_TRY_ASSIGN(const tree::Rendering rendering,
+                  co_await load_rendering(parts, call.exchange, file.id, asking));
+    if (!rendering.thumbnail) co_return no_rendering(rendering);
+    thumbnail = rendering.thumbnail;
+    type = rendering.thumbnail_type;
+  }
+  if (!thumbnail) co_return Error{Errc::Missing, "this file has no thumbnail"};
+  step::BlobHead head = head_of(std::move(type), "");
+  co_return co_await step::send_blob(parts->pipeline.parts(), call.exchange, *thumbnail,
                                      std::move(head));
 }
 
@@ -178,7 +253,11 @@ void add_file_routes(Router& router, PartsPtr parts) {
               "The files that a job brought, by index (after=INDEX, limit).", bound(list_roots)});
   router.add(
       {Method::Get, one + "/blob", "Its bytes, with ranges (download=1).", bound(send_bytes)});
-  router.add({Method::Get, one + "/thumbnail", "Its thumbnail.", bound(send_thumbnail)});
+  router.add({Method::Get, one + "/pdf",
+              "Its PDF, with ranges; of a web page it is made now (download=1, make=0, wait).",
+              bound(send_pdf)});
+  router.add({Method::Get, one + "/thumbnail", "Its thumbnail; of a web page as its PDF.",
+              bound(send_thumbnail)});
   router.add({Method::Get, one + "/text", "Its text (download=1).", bound(send_text)});
 }
 

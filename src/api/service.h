@@ -31,6 +31,9 @@ class Service;
 namespace quern::fileset {
 class Service;
 }
+namespace quern::step {
+class Renderer;
+}
 namespace quern::research {
 class Curator;
 class Service;
@@ -47,6 +50,7 @@ struct Parts {
   io::Pool& pool;
   blob::BlobStore& blobs;
   step::Pipeline& pipeline;
+  step::Renderer& renderer;
   std::int64_t shards = 1;  // of a new job
   std::int64_t free_bytes_min = std::int64_t{1} << 30;
   std::filesystem::path data;  // the folder whose free space is watched

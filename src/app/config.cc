@@ -177,6 +177,10 @@ Result<> interpret_pipeline(const Reader& read, Config& config) {
              read.number("files-per-root-max", 1, 1'000'000'000));
   TRY_ASSIGN(config.pipeline.limits.bytes_per_root_max,
              read.number("bytes-per-root-max", 1, std::int64_t{1} << 60));
+  TRY_ASSIGN(config.pipeline.limits.rendering_bytes_max,
+             read.number("rendering-max", 1, std::int64_t{1} << 40));
+  TRY_ASSIGN(config.pipeline.limits.renderings_wanted_max,
+             read.number("renderings-max", 1, 1'000'000));
   TRY_ASSIGN(config.shards, read.number("shards", 1, tree::kShardsMax));
   // A SQLite folder has one owner: there is nobody to share with.
   if (config.database.kind == store::StoreKind::Sqlite) config.shards = 1;
@@ -306,6 +310,8 @@ const std::vector<Setting>& settings() {
       {"members-max", "N", "1000000", "members of one archive"},
       {"files-per-root-max", "N", "10000000", "files below one root"},
       {"bytes-per-root-max", "BYTES", "1099511627776", "what one root may expand to"},
+      {"rendering-max", "BYTES", "268435456", "the PDF of a web page"},
+      {"renderings-max", "N", "1000", "web pages whose PDFs may be wanted at once"},
       {"shards", "N", "8", "parts of an import that servers on PostgreSQL share"},
       {"search-settle", "MS", "2000", "how long a collection is quiet before it is packed"},
       {"search-delay", "MS", "3000", "how long at most documents wait for that"},

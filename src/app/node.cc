@@ -17,6 +17,7 @@
 #include "queue/timer_processor.h"
 #include "research/release.h"
 #include "step/import.h"
+#include "step/renderer.h"
 
 namespace quern::app {
 namespace {
@@ -100,6 +101,7 @@ Node::~Node() {
   search_.reset();
   if (writer_) writer_->stop();
   if (readers_) readers_->stop();
+  renderer_.reset();
   pipeline_.reset();
   feed_.reset();
   bus_.reset();
@@ -192,6 +194,8 @@ Result<> Node::open_pipeline(net::Loop& loop, const Config& config, Working work
   pipeline_ = std::make_shared<step::Pipeline>(
       step::PipelineParts{loop, *writer_, *readers_, *pool_, *blobs_}, std::move(options),
       std::move(events));
+  renderer_ =
+      std::make_shared<step::Renderer>(pipeline_, [this](queue::PartitionId id) { poke(id); });
   supervisor_ = std::make_unique<Supervisor>(loop, *pipeline_, *writer_, std::move(workers));
   return {};
 }
@@ -386,6 +390,7 @@ Result<> Node::serve(net::Loop& loop, const Config& config, Listen listen) {
       *pool_,
       *blobs_,
       *pipeline_,
+      *renderer_,
       config.shards,
       config.free_bytes_min,
       config.data,
@@ -424,6 +429,7 @@ Result<> Node::work(net::Loop& loop, const Config& config, Working working) {
     handlers_ = std::make_shared<queue::HttpProcessor>(loop, config.handlers);
     processors[queue::kHttpKind] = handlers_;
     processors[step::kImportKind] = pipeline_;
+    processors[step::kRenderKind] = renderer_;
     TRY(crawl_->add_processors(processors));
     TRY(work_on_filesets(loop, config, processors));
     TRY(curator_->add_processors(processors));

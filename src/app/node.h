@@ -35,6 +35,10 @@
 #include "store/readers.h"
 #include "store/writer.h"
 
+namespace quern::step {
+class Renderer;
+}
+
 namespace quern::app {
 
 enum class Listen {
@@ -89,6 +93,7 @@ class Node {
   std::unique_ptr<api::EventBus> bus_;
   std::unique_ptr<api::PipelineFeed> feed_;
   std::shared_ptr<step::Pipeline> pipeline_;
+  std::shared_ptr<step::Renderer> renderer_;
   std::unique_ptr<search::Service> search_;
   std::unique_ptr<crawl::Service> crawl_;
   std::unique_ptr<fileset::Network> network_;  // only where it works

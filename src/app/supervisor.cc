@@ -153,7 +153,7 @@ class Supervisor::Core : public std::enable_shared_from_this<Supervisor::Core> {
     while (!self->stopping_) {
       self->look();
       // With nobody at work there is nothing to look after until something waits.
-      const bool idle = self->workers_.empty() && self->pipeline_.shards() == 0;
+      const bool idle = self->workers_.empty() && self->pipeline_.is_idle();
       co_await self->wake_.wait(idle ? net::kNever : net::in_ms(kTickMs));
       // Several wakes of one moment are one.
       co_await self->loop_.yield();

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/log.h"
+#include "search/pack_format.h"
 
 namespace quern::search {
 namespace {
@@ -27,11 +28,13 @@ constexpr std::int32_t kYearMax = 9999;
 
 constexpr Sql kDocuments{
     "SELECT f.id, f.job, f.parent, f.filename, f.content_type, f.detected_type, f.metadata,"
-    " f.page, t.text, t.blob, t.page_ends, t.main_bytes FROM file AS f JOIN file_text AS t ON "
+    " f.page, t.text, t.blob, t.page_ends, t.main_bytes, t.headings FROM file AS f JOIN file_text "
+    "AS t ON "
     "t.file = f.id"
     " JOIN job AS j ON j.id = f.job WHERE f.id = $1 AND f.class = 1 AND NOT j.deleting",
     "SELECT f.id, f.job, f.parent, f.filename, f.content_type, f.detected_type, f.metadata,"
-    " f.page, t.text, t.blob, t.page_ends, t.main_bytes FROM file AS f JOIN file_text AS t ON "
+    " f.page, t.text, t.blob, t.page_ends, t.main_bytes, t.headings FROM file AS f JOIN file_text "
+    "AS t ON "
     "t.file = f.id"
     " JOIN job AS j ON j.id = f.job WHERE f.id = ANY ($1) AND f.class = 1 AND NOT j.deleting"};
 constexpr Sql kParents{
@@ -43,12 +46,14 @@ struct Collected {
   std::optional<FileId> parent;
   std::optional<blob::BlobId> text;
   std::optional<std::int64_t> main_bytes;  // of a web page's text: what is its own
+  std::string headings;                    // of a web page, a JSON list
   std::string subject;
 };
 
 // What stands around a page's own text is found, but hardly ranked: each of its words that the page
 // does not have itself counts once, however often the site repeats it.
 constexpr std::size_t kWordsAroundMax = 2000;
+constexpr std::size_t kWordsOfHeadingsMax = 2000;
 
 std::string lower(std::string_view word) {
   std::string out(word);
@@ -87,6 +92,24 @@ std::string ranked_text(std::string text, std::int64_t main_bytes) {
   return text + around;
 }
 
+// A word of a heading weighs as two of the text: it stands behind the text once more, unseen.
+// Backwards by the alphabet, so that hardly a phrase that somebody looks for is found there.
+std::string with_headings(std::string text, std::string_view headings) {
+  boost::system::error_code failed;
+  const json::value list = json::parse(headings, failed);
+  if (failed || !list.is_array()) return text;
+  std::set<std::string, std::greater<>> words;
+  for (const json::value& heading : list.get_array()) {
+    if (!heading.is_string()) continue;
+    for_each_word(heading.get_string(), [&words](std::string_view word) {
+      if (words.size() < kWordsOfHeadingsMax) words.insert(lower(word));
+    });
+  }
+  if (!words.empty()) text += kTextEnd;
+  for (const std::string& word : words) text.append(1, ' ').append(word);
+  return text;
+}
+
 bool is_mail(std::string_view type) {
   return type == "message/rfc822" || type == "application/vnd.ms-outlook" ||
          type == "text/calendar";
@@ -119,6 +142,7 @@ Collected document_of(const Row& row) {
   one.text = row.get<std::optional<blob::BlobId>>(9);
   if (!row.is_null(10)) document.page_ends = tree::parse_page_ends(row.get<std::string>(10));
   one.main_bytes = row.get<std::optional<std::int64_t>>(11);
+  one.headings = row.get<std::optional<std::string>>(12).value_or("");
   return one;
 }
 
@@ -253,6 +277,9 @@ Result<std::vector<PackDocument>> collect(store::Readers& readers, const blob::B
     }
     if (one.main_bytes) {
       one.document.text = ranked_text(std::move(one.document.text), *one.main_bytes);
+    }
+    if (!one.headings.empty()) {
+      one.document.text = with_headings(std::move(one.document.text), one.headings);
     }
     documents.push_back(std::move(one.document));
   }

@@ -90,7 +90,8 @@ Result<Hit> Pack::show(std::uint32_t row, Highlighter& highlighter) const {
   thread_local std::string buffer;
   TRY_ASSIGN(const PooledConnection connection, state_->connection());
   TRY_ASSIGN(const DocumentRow document, connection->document(row));
-  TRY_ASSIGN(const auto text, unpack_text(document.text, document.text_bytes, buffer));
+  TRY_ASSIGN(const auto whole, unpack_text(document.text, document.text_bytes, buffer));
+  const std::string_view text = whole.substr(0, whole.find(kTextEnd));
   const Columns& columns = state_->columns;
   Snippet snippet = highlighter.snippet(text);
   Hit hit{.file = columns.file[row - 1],

@@ -153,7 +153,8 @@ tree::NewFile child_file(const Pipeline& pipeline, const Lent& lent, ChildUnderW
   // The Pdf step ends what it makes: going back to it would never end.
   if (pdf && lent.step == StepId::Pdf && !child.text && !child.failure) child.text = empty_text();
   const bool web_page = lent.step == StepId::Page && child.text;
-  const bool complete = (pdf && is_small_pdf_page(lent, child)) || web_page;
+  // What is made for a rendering goes nowhere else, whatever it lacks.
+  const bool complete = (pdf && (lent.rendering || is_small_pdf_page(lent, child))) || web_page;
   if (!child.failure) child.failure = flaw_of(pipeline, lent, child, complete && !web_page);
   take_bytes(lent, child, file);
   if (child.failure) {

@@ -28,6 +28,9 @@ inline constexpr std::size_t kHeadBytes = 1024;
 // `child` has a blob, inherits one, or has failed. blob_head: the first bytes of what it has.
 tree::NewFile child_file(const Pipeline& pipeline, const Lent& lent, ChildUnderWay child);
 
+// Why a rendering is not kept.
+tree::Failure too_large_rendering(const Limits& limits);
+
 // What an `error` part means: a sentence of somebody's converter.
 tree::Failure worker_error(std::string message);
 

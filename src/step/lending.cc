@@ -41,7 +41,7 @@ TaskView view_of(const Lent& lent) {
   const tree::File& file = batch ? lent.batch.front().file : lent.waiting.file;
   TaskView view;
   view.file = file.id;
-  view.job = lent.shard->job;
+  view.job = file.job;
   view.filename = file.filename;
   view.files = batch ? static_cast<std::int64_t>(lent.batch.size()) : 1;
   view.worker = worker_key(lent.report.worker, lent.step);
@@ -161,8 +161,7 @@ std::size_t Pipeline::Core::fair_tasks(const PollOrder& order) const {
   return std::min(order.tasks, static_cast<std::size_t>(share));
 }
 
-LentPtr Pipeline::Core::lend_one(const ShardPtr& shard, tree::Waiting waiting,
-                                 const PollOrder& order) {
+LentPtr Pipeline::Core::make_lent(tree::Waiting waiting, const PollOrder& order) {
   auto lent = std::make_shared<Lent>();
   lent->id = make_task_id();
   // A task may outlive us, held by a request; then the next sweep removes what it had.
@@ -172,18 +171,24 @@ LentPtr Pipeline::Core::lend_one(const ShardPtr& shard, tree::Waiting waiting,
   };
   lent->settled = std::make_shared<net::Event>(parts_.loop);
   lent->step = order.step;
-  lent->shard = shard;
   lent->waiting = std::move(waiting);
   lent->base_url = order.base_url;
   lent->report.worker = order.worker;
   lent->report.step_version = order.version;
   lent->lent_at = lent->touched = net::in_ms(0);
   lents_[lent->id] = lent;
-  shard->lent.insert(lent);
-  shard->served[order.step] = lent->lent_at;
   ++stats_[order.step].running;
   workers_.lent(worker_key(order.worker, order.step));
   log_debug("step.lent", {{"step", model::to_string(order.step)}, {"worker", order.worker}});
+  return lent;
+}
+
+LentPtr Pipeline::Core::lend_one(const ShardPtr& shard, tree::Waiting waiting,
+                                 const PollOrder& order) {
+  LentPtr lent = make_lent(std::move(waiting), order);
+  lent->shard = shard;
+  shard->lent.insert(lent);
+  shard->served[order.step] = lent->lent_at;
   return lent;
 }
 
@@ -207,6 +212,10 @@ LentPtr Pipeline::Core::lend_batch(const ShardPtr& shard, const PollOrder& order
 // Jobs in turn, beginning behind the one that was served last.
 std::vector<LentPtr> Pipeline::Core::take(const PollOrder& order) {
   std::vector<LentPtr> taken;
+  // A person waits for a rendering; yet imports have every other turn.
+  if (!rendered_last_) {
+    if (LentPtr rendering = take_rendering(order)) return {std::move(rendering)};
+  }
   const std::size_t wanted = order.step == StepId::Detect ? 1 : fair_tasks(order);
   std::size_t in_vain = 0;
   while (taken.size() < wanted && in_vain < jobs_.size()) {
@@ -230,6 +239,10 @@ std::vector<LentPtr> Pipeline::Core::take(const PollOrder& order) {
       break;
     }
   }
+  if (taken.empty() && rendered_last_) {
+    if (LentPtr rendering = take_rendering(order)) return {std::move(rendering)};
+  }
+  if (order.step == kRenderStep) rendered_last_ = false;
   return taken;
 }
 
@@ -255,6 +268,7 @@ LentPtr Pipeline::Core::find(StepId step, const std::string& id) {
 
 LentPtr Pipeline::Core::find_file(tree::FileId file) const {
   for (const auto& [id, lent] : lents_) {
+    if (lent->rendering) continue;  // nothing becomes of the file
     for (const tree::FileId held : files_of(lent)) {
       if (held == file) return lent;
     }
@@ -274,7 +288,8 @@ void Pipeline::Core::end(const LentPtr& lent) {
   if (lent->over) return;
   lent->over = true;
   lents_.erase(lent->id);
-  lent->shard->lent.erase(lent);
+  if (lent->rendering) --renderings_lent_;
+  if (lent->shard) lent->shard->lent.erase(lent);
   --stats_[lent->step].running;
   const std::int64_t busy_ms = ms_since(lent->lent_at);
   stats_[lent->step].busy_ms += busy_ms;
@@ -301,6 +316,7 @@ void Pipeline::Core::put_back(const ShardPtr& shard, StepId step,
 void Pipeline::Core::take_back(const LentPtr& lent) {
   if (lent->over) return;
   end(lent);
+  if (lent->rendering) return put_back_rendering(lent);
   put_back(lent->shard, lent->step, files_of(lent));
 }
 
@@ -309,6 +325,9 @@ void Pipeline::Core::interrupt(const LentPtr& lent, const std::string& why) {
                               {"file", lent->waiting.file.id.value},
                               {"worker", lent->report.worker},
                               {"why", why}});
+  if (lent->rendering) {
+    return end_rendering(lent, {Rendered::End::Attempt, {}, {model::ErrorKind::Crash, why}});
+  }
   end(lent);
   const ShardPtr shard = lent->shard;
   for (const tree::FileId file : files_of(lent)) {
@@ -353,7 +372,8 @@ void Pipeline::Core::expire() {
 void Pipeline::Core::mark_lent() {
   std::map<ShardPtr, std::vector<tree::FileId>> marked;
   for (const auto& [id, lent] : lents_) {
-    if (lent->marked || ms_since(lent->lent_at) < options_.lent_mark_ms) continue;
+    if (lent->marked || lent->rendering || ms_since(lent->lent_at) < options_.lent_mark_ms)
+      continue;
     lent->marked = true;
     for (const tree::FileId file : files_of(lent)) marked[lent->shard].push_back(file);
   }
@@ -366,15 +386,22 @@ void Pipeline::Core::mark_lent() {
   }
 }
 
+void Pipeline::Core::watch() {
+  if (watching_) return;
+  watching_ = true;
+  parts_.loop.spawn("step.lent", watch_lent(shared_from_this()));
+}
+
 net::Task<> Pipeline::Core::watch_lent(Self self) {
   const std::int64_t pause_ms =
       std::max<std::int64_t>(self->options_.task_idle_ms / kChecksPerIdle, 1);
-  while (!self->shards_.empty() && !self->stopping_) {
+  while (self->has_work() && !self->stopping_) {
     co_await self->stopped_.wait(net::in_ms(pause_ms));
-    if (self->shards_.empty() || self->stopping_) co_return;
+    if (self->stopping_) break;
     self->expire();
     self->mark_lent();
   }
+  self->watching_ = false;
 }
 
 std::map<StepId, StepStats> Pipeline::Core::stats() const {
@@ -389,8 +416,10 @@ std::map<StepId, StepStats> Pipeline::Core::stats() const {
         of_step.longest_wait_ms = std::max(of_step.longest_wait_ms, ms_since(served->second));
       }
     }
-    of_step.waiting = std::max<std::int64_t>(of_step.waiting - of_step.running, 0);
+    const std::int64_t renderings = step == kRenderStep ? renderings_lent_ : 0;
+    of_step.waiting = std::max<std::int64_t>(of_step.waiting - (of_step.running - renderings), 0);
   }
+  count_renderings(stats);
   for (const auto& [id, lent] : lents_) stats[lent->step].busy_ms += ms_since(lent->lent_at);
   return stats;
 }
@@ -398,7 +427,7 @@ std::map<StepId, StepStats> Pipeline::Core::stats() const {
 std::vector<TaskView> Pipeline::Core::tasks(std::optional<tree::JobId> job) const {
   std::vector<TaskView> views;
   for (const auto& [id, lent] : lents_) {
-    if (!job || lent->shard->job == *job) views.push_back(view_of(*lent));
+    if (!job || (lent->shard && lent->shard->job == *job)) views.push_back(view_of(*lent));
   }
   std::ranges::sort(views, std::greater<>(), &TaskView::ms);
   return views;
@@ -408,7 +437,7 @@ double Pipeline::Core::progress_in_flight(tree::JobId job) const {
   double sum = 0;
   for (const auto& [id, lent] : lents_) {
     const tree::File& file = lent->waiting.file;
-    if (lent->step == StepId::Detect || file.job != job) continue;
+    if (lent->step == StepId::Detect || lent->rendering || file.job != job) continue;
     sum += lent->fraction * model::progress_weight(lent->step) *
            (file.progress_end - file.progress_begin);
   }

@@ -39,9 +39,33 @@ struct ChildUnderWay {
   bool progressed = false;  // a progress part came after its bytes: it is whole
 };
 
+// What became of a file that was to be shown on paper.
+struct Rendered {
+  enum class End {
+    Made,      // file: a PDF, and perhaps a thumbnail
+    Failed,    // failure: this file cannot be shown
+    Attempt,   // failure: it may go better another time
+    Canceled,  // the server ends
+  };
+  End end = End::Canceled;
+  std::optional<tree::NewFile> file;
+  tree::Failure failure;
+};
+
+// A file that is to be shown on paper: what a step makes of it goes to whoever asked, and nothing
+// of the tree is written.
+struct RenderOrder {
+  tree::Waiting waiting;
+  std::function<void(Rendered)> ended;  // once
+  net::Instant since;
+};
+
 struct Lent {
   Lent() = default;
-  ~Lent() { drop_child(); }
+  ~Lent() {
+    drop_child();
+    drop_rendered();
+  }
   Lent(const Lent&) = delete;
   Lent& operator=(const Lent&) = delete;
 
@@ -53,13 +77,22 @@ struct Lent {
     if (child->text && child->text->blob) discard(child->text->blob->place);
     child.reset();
   }
+  // Nor will what was made for a rendering.
+  void drop_rendered() {
+    if (!rendered || !discard) return;
+    if (rendered->blob) discard(rendered->blob->place);
+    if (rendered->thumbnail) discard(rendered->thumbnail->blob.place);
+    rendered.reset();
+  }
 
   std::function<void(const std::string& place)> discard;
   std::string id;
   model::StepId step = model::StepId::Text;
-  std::shared_ptr<Shard> shard;
-  tree::Waiting waiting;             // the file and its blob
-  std::vector<tree::Waiting> batch;  // of Detect instead
+  std::shared_ptr<Shard> shard;            // null: of a rendering
+  std::shared_ptr<RenderOrder> rendering;  // instead
+  std::optional<tree::NewFile> rendered;   // of that: what has come
+  tree::Waiting waiting;                   // the file and its blob
+  std::vector<tree::Waiting> batch;        // of Detect instead
   std::string base_url;
   tree::StepReport report;
   net::Instant lent_at;

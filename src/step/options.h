@@ -16,6 +16,9 @@ struct Limits {
   // A child may have so many times the bytes of its parent, once it is large.
   std::int64_t ratio_max = 1000;
   std::int64_t ratio_bytes_min = 100 * 1024 * 1024;
+  // Of web pages that are shown on paper: bytes of a PDF, and how many may be wanted at once.
+  std::int64_t rendering_bytes_max = 256 * 1024 * 1024;
+  std::int64_t renderings_wanted_max = 1000;
 };
 
 struct PipelineOptions {

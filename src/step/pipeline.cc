@@ -51,10 +51,8 @@ void Pipeline::Core::process(queue::Work work, queue::Answered answered) {
   shards_[shard->id] = shard;
   jobs_[shard->job].push_back(shard);
   parts_.loop.spawn("step.shard", run_shard(shared_from_this(), shard));
-  if (shards_.size() == 1) {
-    parts_.loop.spawn("step.flags", watch_flags(shared_from_this()));
-    parts_.loop.spawn("step.lent", watch_lent(shared_from_this()));
-  }
+  if (shards_.size() == 1) parts_.loop.spawn("step.flags", watch_flags(shared_from_this()));
+  watch();
 }
 
 void Pipeline::Core::stop() {
@@ -64,6 +62,7 @@ void Pipeline::Core::stop() {
   for (const ShardPtr& shard : all) {
     drop(shard, queue::Outcome{.kind = queue::Outcome::Kind::Canceled});
   }
+  stop_renderings();
   flags_event_.notify_all();
   stopped_.notify_all();
 }
@@ -346,6 +345,12 @@ double Pipeline::progress_in_flight(tree::JobId job) const {
 }
 std::size_t Pipeline::shards() const {
   return core_->shards_.size();
+}
+bool Pipeline::is_idle() const {
+  return !core_->has_work();
+}
+void Pipeline::render(tree::Waiting waiting, std::function<void(Rendered)> ended) {
+  core_->render(std::move(waiting), std::move(ended));
 }
 std::vector<TaskView> Pipeline::tasks(std::optional<tree::JobId> job) const {
   return core_->tasks(job);

@@ -36,6 +36,8 @@ namespace quern::step {
 
 // The kind of an import's partitions.
 inline constexpr char kImportKind[] = "quern:import";
+// The step that shows a web page on paper.
+inline constexpr model::StepId kRenderStep = model::StepId::Html;
 inline constexpr std::size_t kPendingMax = 256;
 inline constexpr std::int64_t kPendingBytesMax = 1024 * 1024;
 inline constexpr std::size_t kTasksPerPollMax = 64;
@@ -129,6 +131,10 @@ class Pipeline final : public queue::Processor {
   net::Task<> store_child(LentPtr lent, tree::NewFile file, std::int64_t index);
   net::Task<> stored(LentPtr lent);  // until none is under way
 
+  // Shows a file on paper. `ended` is called once, on the loop; its caller bounds how many there
+  // are at once.
+  void render(tree::Waiting waiting, std::function<void(Rendered)> ended);
+
   // A worker of ours has died: what it had is lent again at once.
   void worker_gone(const std::string& worker);
 
@@ -136,6 +142,8 @@ class Pipeline final : public queue::Processor {
   // Of a job's weight, what tasks under way have done; beside what is stored.
   double progress_in_flight(tree::JobId job) const;
   std::size_t shards() const;
+  // Whether nothing waits or is lent, nor can be.
+  bool is_idle() const;
   // What is lent from here, the longest first: of a job, or all.
   std::vector<TaskView> tasks(std::optional<tree::JobId> job) const;
   // Who polled lately or has a task.

@@ -71,6 +71,10 @@ class Pipeline::Core : public std::enable_shared_from_this<Pipeline::Core> {
   net::Task<> store_child(LentPtr lent, tree::NewFile file, std::int64_t index);
   net::Task<> stored(LentPtr lent);
 
+  // rendering.cc
+  void render(tree::Waiting waiting, std::function<void(Rendered)> ended);
+  bool has_work() const;
+
   Decision decide(std::string_view type, model::Ocr ocr) const;
   Decision decide_detected(std::string_view type, model::Ocr ocr) const;
   std::map<StepId, StepStats> stats() const;
@@ -104,6 +108,15 @@ class Pipeline::Core : public std::enable_shared_from_this<Pipeline::Core> {
   LentPtr lend_one(const ShardPtr& shard, tree::Waiting waiting, const PollOrder& order);
   LentPtr lend_batch(const ShardPtr& shard, const PollOrder& order);
   std::size_t fair_tasks(const PollOrder& order) const;
+  LentPtr make_lent(tree::Waiting waiting, const PollOrder& order);
+  LentPtr take_rendering(const PollOrder& order);
+  void keep_rendered(const LentPtr& lent, tree::NewFile file, std::int64_t index);
+  Result<bool> finish_rendering(const LentPtr& lent, std::optional<tree::Failure> failure);
+  void end_rendering(const LentPtr& lent, Rendered rendered);
+  void put_back_rendering(const LentPtr& lent);
+  void stop_renderings();
+  void count_renderings(std::map<StepId, StepStats>& stats) const;
+  void watch();
   static net::Task<> watch_lent(Self self);
   void expire();
   void mark_lent();
@@ -138,6 +151,10 @@ class Pipeline::Core : public std::enable_shared_from_this<Pipeline::Core> {
   std::map<tree::JobId, std::list<ShardPtr>> jobs_;
   std::map<StepId, tree::JobId> last_job_;  // that was served
   std::map<std::string, LentPtr> lents_;
+  std::deque<std::shared_ptr<RenderOrder>> renderings_;  // that wait for a worker
+  std::int64_t renderings_lent_ = 0;
+  bool rendered_last_ = false;  // the last task for Html was a rendering
+  bool watching_ = false;
   std::map<StepId, std::unique_ptr<net::Event>> work_;  // something came for a step
   std::map<StepId, net::Instant> polled_;               // when a worker last asked
   net::Event flags_event_;

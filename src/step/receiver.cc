@@ -121,9 +121,13 @@ void Receiver::open_spool() {
 }
 
 // A member that expands beyond reason is an error, and what it brings is not stored.
-bool Receiver::goes_over_ratio(std::size_t more) {
+bool Receiver::goes_over_limit(std::size_t more) {
   const Limits& limits = pipeline_.options().limits;
   const std::int64_t bytes = spool_->bytes() + static_cast<std::int64_t>(more);
+  if (lent_->rendering && bytes > limits.rendering_bytes_max) {
+    lent_->child->failure = too_large_rendering(limits);
+    return true;
+  }
   const std::int64_t parent = std::max<std::int64_t>(lent_->waiting.blob.bytes, 1);
   if (bytes <= limits.ratio_bytes_min || bytes / limits.ratio_max < parent) return false;
   lent_->child->failure =
@@ -165,7 +169,7 @@ net::Task<Result<>> Receiver::write_spool(std::string bytes) {
 
 net::Task<Result<>> Receiver::take(std::string_view bytes) {
   if (sink_ == Sink::Blob) {
-    if (fragment_.kind == Kind::ChildBlob && goes_over_ratio(bytes.size())) {
+    if (fragment_.kind == Kind::ChildBlob && goes_over_limit(bytes.size())) {
       sink_ = Sink::Ignore;
       auto unused = std::make_shared<std::unique_ptr<blob::Spool>>(std::move(spool_));
       io::Pool::Job remove = [unused](io::Pool::Call) { unused->reset(); };

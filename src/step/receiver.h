@@ -43,7 +43,7 @@ class Receiver {
   void choose_sink();
   void choose_child_sink();
   void open_spool();
-  bool goes_over_ratio(std::size_t more);
+  bool goes_over_limit(std::size_t more);
   net::Task<Result<>> write_spool(std::string bytes);
   net::Task<Result<>> end_child_part();
   net::Task<Result<>> end_links();

@@ -50,6 +50,7 @@ net::Task<> Pipeline::Core::store_child(LentPtr lent, tree::NewFile file, std::i
     discard(parts_.blobs, file);
     co_return;
   }
+  if (lent->rendering) co_return keep_rendered(lent, std::move(file), index);
   const tree::File& parent = lent->waiting.file;
   const double width = parent.progress_end - parent.progress_begin;
   const double weight = model::progress_weight(lent->step);
@@ -69,6 +70,20 @@ net::Task<> Pipeline::Core::store_child(LentPtr lent, tree::NewFile file, std::i
       [self = shared_from_this(), lent, bytes, step](const Result<tree::AddedFile>& added) {
         self->child_stored(lent, added, bytes, step);
       });
+}
+
+// The first child is how it looks, and a page has no other. Its words are known already.
+void Pipeline::Core::keep_rendered(const LentPtr& lent, tree::NewFile file, std::int64_t index) {
+  if (index > 0) {
+    discard(parts_.blobs, file);
+    lent->limit = tree::Failure{model::ErrorKind::Protocol, "it became more than one file"};
+    return;
+  }
+  if (file.text && file.text->blob && !file.text->blob->place.empty()) {
+    parts_.blobs.discard(file.text->blob->place);
+  }
+  file.text.reset();
+  lent->rendered = std::move(file);
 }
 
 void Pipeline::Core::child_stored(const LentPtr& lent, const Result<tree::AddedFile>& added,
@@ -102,6 +117,7 @@ net::Task<> Pipeline::Core::stored(LentPtr lent) {
 net::Task<Result<bool>> Pipeline::Core::finish(LentPtr lent, std::optional<tree::Failure> failure) {
   co_await stored(lent);
   if (lent->over) co_return false;
+  if (lent->rendering) co_return finish_rendering(lent, std::move(failure));
   if (lent->broken) {
     // Nothing is lost: it is done again, from the beginning.
     const Error why = *lent->broken;
@@ -135,6 +151,10 @@ net::Task<Result<bool>> Pipeline::Core::finish(LentPtr lent, std::optional<tree:
 net::Task<Result<>> Pipeline::Core::fail_attempt(LentPtr lent, tree::Failure why) {
   co_await stored(lent);
   if (lent->over) co_return Result<>();
+  if (lent->rendering) {
+    end_rendering(lent, {Rendered::End::Attempt, {}, std::move(why)});
+    co_return Result<>();
+  }
   const ShardPtr shard = lent->shard;
   const std::vector<tree::FileId> files = files_of(lent);
   end(lent);

@@ -32,6 +32,9 @@ constexpr Sql kFiles{"SELECT " QUERN_CHECKED_COLUMNS QUERN_CHECKED_TABLES
 constexpr Sql kTexts{
     "SELECT t.file, f.id IS NOT NULL FROM file_text AS t LEFT JOIN file AS f ON f.id = t.file"
     " WHERE t.file > $1 ORDER BY t.file LIMIT $2"};
+constexpr Sql kRenderings{
+    "SELECT r.file, f.id IS NOT NULL FROM rendering AS r LEFT JOIN file AS f ON f.id = r.file"
+    " AND f.class = 1 WHERE r.file > $1 ORDER BY r.file LIMIT $2"};
 // All children with their parents, family by family.
 constexpr Sql kChildren{
     "SELECT c.id, c.parent, c.index_in_parent, c.state, c.position,"
@@ -416,15 +419,18 @@ Result<> check_families(Readers& readers, Findings& findings) {
 
 // -- the rest --
 
-Result<> check_texts(Readers& readers, Findings& findings) {
+// What lies beside files: `beside` tells of each its file, and whether that may have it.
+Result<> check_beside(Readers& readers, const Sql& beside, std::string_view complaint,
+                      Findings& findings) {
   FileId after;
   while (!findings.full()) {
-    const auto load = [after](Tx& tx) { return tx.query(kTexts, after, kCheckedAtOnceMax); };
+    const auto load = [&beside, after](Tx& tx) {
+      return tx.query(beside, after, kCheckedAtOnceMax);
+    };
     TRY_ASSIGN(const Rows rows, readers.run(load));
     for (const Row row : rows) {
       after = row.get<FileId>(0);
-      if (!row.get<bool>(1))
-        findings.add(fmt::format("a text is of file {}, which is not there", after));
+      if (!row.get<bool>(1)) findings.add(fmt::format(fmt::runtime(complaint), after));
     }
     if (static_cast<std::int64_t>(rows.size()) < kCheckedAtOnceMax) return {};
   }
@@ -472,7 +478,9 @@ Result<std::vector<std::string>> check_tree(Readers& readers) {
   TRY(check_jobs(readers, findings));
   TRY(check_homeless(readers, findings));
   TRY(check_families(readers, findings));
-  TRY(check_texts(readers, findings));
+  TRY(check_beside(readers, kTexts, "a text is of file {}, which is not there", findings));
+  TRY(check_beside(readers, kRenderings, "a rendering is of file {}, which is no document",
+                   findings));
   return findings.take();
 }
 

@@ -7,6 +7,7 @@
 #include "base/crash.h"
 #include "blob/row.h"
 #include "tree/change.h"
+#include "tree/rendering.h"
 #include "tree/step_sums.h"
 
 namespace quern::tree {
@@ -63,6 +64,7 @@ Result<> remove_files(Tx& tx, const Rows& files) {
   add_blobs(texts, 1, blobs);
   TRY_ASSIGN(const Rows removed, tx.bulk(kRemoveFiles, ids));
   add_blobs(removed, 2, blobs);
+  TRY(remove_renderings(tx, ids, blobs));
   std::sort(blobs.begin(), blobs.end());
   blobs.erase(std::unique(blobs.begin(), blobs.end()), blobs.end());
   crash_point("tree.files.removed");

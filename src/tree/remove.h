@@ -21,12 +21,14 @@ namespace quern::tree {
 
 inline constexpr std::int64_t kRemovedAtOnce = 500;
 
-// For blob::sweep: blobs that no file, thumbnail, text, segment of a pack, file of a dataset or
-// fingerprint refers to.
+// For blob::sweep: blobs that no file, thumbnail, text, rendering, segment of a pack, file of a
+// dataset or fingerprint refers to.
 inline constexpr store::Sql kDeleteUnreferenced{
     "DELETE FROM blob WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM file WHERE blob = $1)"
     " AND NOT EXISTS (SELECT 1 FROM file WHERE thumbnail = $1)"
     " AND NOT EXISTS (SELECT 1 FROM file_text WHERE blob = $1)"
+    " AND NOT EXISTS (SELECT 1 FROM rendering WHERE pdf = $1)"
+    " AND NOT EXISTS (SELECT 1 FROM rendering WHERE thumbnail = $1)"
     " AND NOT EXISTS (SELECT 1 FROM segment WHERE blob = $1)"
     " AND NOT EXISTS (SELECT 1 FROM fileset_file WHERE blob = $1)"
     " AND NOT EXISTS (SELECT 1 FROM research_fingerprint WHERE blob = $1) RETURNING id, place",
@@ -34,6 +36,8 @@ inline constexpr store::Sql kDeleteUnreferenced{
     " AND NOT EXISTS (SELECT 1 FROM file AS f WHERE f.blob = b.id)"
     " AND NOT EXISTS (SELECT 1 FROM file AS f WHERE f.thumbnail = b.id)"
     " AND NOT EXISTS (SELECT 1 FROM file_text AS t WHERE t.blob = b.id)"
+    " AND NOT EXISTS (SELECT 1 FROM rendering AS n WHERE n.pdf = b.id)"
+    " AND NOT EXISTS (SELECT 1 FROM rendering AS n WHERE n.thumbnail = b.id)"
     " AND NOT EXISTS (SELECT 1 FROM segment AS s WHERE s.blob = b.id)"
     " AND NOT EXISTS (SELECT 1 FROM fileset_file AS d WHERE d.blob = b.id)"
     " AND NOT EXISTS (SELECT 1 FROM research_fingerprint AS r WHERE r.blob = b.id)"

@@ -6,6 +6,7 @@
 #include "tree/change.h"
 #include "tree/insert.h"
 #include "tree/remove.h"
+#include "tree/rendering.h"
 
 namespace quern::tree {
 namespace {
@@ -104,6 +105,7 @@ class Removal {
     }
     TRY_ASSIGN(const Rows rows, tx_.bulk(kRemove, ids));
     for (const Row row : rows) uncount(row);
+    TRY(remove_renderings(tx_, ids, blobs_));
     removed_ += static_cast<std::int64_t>(rows.size());
     return {};
   }

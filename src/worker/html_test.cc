@@ -49,6 +49,14 @@ TEST(HtmlTest, APageBecomesAPdfWithWordsTitleAndThumbnail) {
   EXPECT_THAT(text_in_pdf(run), HasSubstr("all of you"));
 }
 
+TEST(HtmlTest, APageThatWasFetchedIsReadInTheCharsetOfItsAnswer) {
+  StepTask task;
+  task.filename = "a.test/";
+  task.metadata = R"({"content_type":"text/html; charset=windows-1251"})";
+  const StepRun run = run_task(html_step(), task, "<p>\xEF\xF0\xE8\xE2\xE5\xF2");
+  EXPECT_EQ(run.part("0.txt"), "привет\n");
+}
+
 TEST(HtmlTextTest, LinesParagraphsAndCellsStandWhereTheyStood) {
   EXPECT_EQ(words_of("<p>One<br>two<p>three &amp;\n  four<ul><li>i<li>j</ul>"),
             "One\ntwo\n\nthree & four\n\ni\nj\n");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <mupdf/fitz/version.h>
 
+#include <boost/json.hpp>
 #include <cstdio>
 
 #include "worker/charset.h"
@@ -18,6 +19,7 @@
 #include "worker/text_layout.h"
 #include "worker/text_pdf.h"
 #include "worker/thumbnail.h"
+#include "worker/web_page_decode.h"
 
 namespace quern::worker {
 namespace {
@@ -54,6 +56,16 @@ std::string page_pdf(const HtmlTree& tree, const HtmlPictures& pictures, const s
   return std::move(laid_out.pdf);
 }
 
+// A page that a crawl fetched has the header of its answer with it.
+std::string charset_told_by_server(const StepTask& task) {
+  boost::system::error_code failed;
+  const boost::json::value metadata = boost::json::parse(task.metadata, failed);
+  const auto* object = failed ? nullptr : metadata.if_object();
+  const auto* type = object == nullptr ? nullptr : object->if_contains("content_type");
+  if (type == nullptr || !type->is_string()) return "";
+  return charset_of_type(type->get_string());
+}
+
 WebArchive page_of(const StepContext& context, std::string_view bytes) {
   const std::string& type =
       context.task.detected_type.empty() ? context.task.content_type : context.task.detected_type;
@@ -61,7 +73,7 @@ WebArchive page_of(const StepContext& context, std::string_view bytes) {
   if (auto archive = is_archive ? read_web_archive(bytes) : std::nullopt) {
     return *std::move(archive);
   }
-  return {std::string(bytes), "", {}};
+  return {std::string(bytes), charset_told_by_server(context.task), {}};
 }
 
 void write(StepContext& context, const HtmlWords& words, const std::string& pdf) {

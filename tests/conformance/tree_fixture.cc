@@ -167,6 +167,7 @@ std::int64_t TreeTest::rows_of(const std::string& table) {
   static constexpr store::Sql kDoubts{"SELECT count(*) FROM blob_doubt"};
   static constexpr store::Sql kFiles{"SELECT count(*) FROM file"};
   static constexpr store::Sql kTexts{"SELECT count(*) FROM file_text"};
+  static constexpr store::Sql kRenderings{"SELECT count(*) FROM rendering"};
   static constexpr store::Sql kShards{"SELECT count(*) FROM shard"};
   static constexpr store::Sql kSteps{"SELECT count(*) FROM shard_step"};
   static constexpr store::Sql kJobs{"SELECT count(*) FROM job"};
@@ -174,17 +175,13 @@ std::int64_t TreeTest::rows_of(const std::string& table) {
   static constexpr store::Sql kSegments{"SELECT count(*) FROM segment"};
   static constexpr store::Sql kPacks{"SELECT count(*) FROM pack"};
   static constexpr store::Sql kChanges{"SELECT count(*) FROM document_change"};
-  const std::map<std::string, const store::Sql*> of = {{"blob", &kBlobs},
-                                                       {"blob_doubt", &kDoubts},
-                                                       {"file", &kFiles},
-                                                       {"file_text", &kTexts},
-                                                       {"segment", &kSegments},
-                                                       {"pack", &kPacks},
-                                                       {"document_change", &kChanges},
-                                                       {"shard", &kShards},
-                                                       {"shard_step", &kSteps},
-                                                       {"job", &kJobs},
-                                                       {"collection", &kCollections}};
+  const std::map<std::string, const store::Sql*> of = {
+      {"blob", &kBlobs},        {"rendering", &kRenderings},
+      {"blob_doubt", &kDoubts}, {"file", &kFiles},
+      {"file_text", &kTexts},   {"segment", &kSegments},
+      {"pack", &kPacks},        {"document_change", &kChanges},
+      {"shard", &kShards},      {"shard_step", &kSteps},
+      {"job", &kJobs},          {"collection", &kCollections}};
   return (*(*session)->run(*of.at(table), {}))[0].get<std::int64_t>(0);
 }
 

@@ -45,6 +45,39 @@ TEST_P(CrawlTest, A17_EndingsAndLengthsAreJudgedAsWhole) {
             std::string::npos);
 }
 
+// -- what is found --
+
+TEST_P(CrawlTest, HeadingsWeighMoreThanTextAndLessThanTitles) {
+  serve();
+  const std::string filler =
+      "<p>river stone meadow lantern harbor orchard winter morning thunder"
+      " copper valley bridge</p>";
+  const auto page = [&](const std::string& title, const std::string& inside) {
+    return "<title>" + title + "</title><main>" + inside + filler + "</main>";
+  };
+  // The more a page has to rise, the longer it is: without weights the order is the other way
+  // round.
+  site_.set(
+      "written.test", "/",
+      page("Plain", "<p>quokka lives here</p>") + "<a href=/heading>a</a><a href=/title>b</a>");
+  site_.set("written.test", "/heading",
+            page("Other", "<h2>About the quokka</h2>" + filler + "<h2>Swamp water</h2>"));
+  site_.set("written.test", "/title", page("Quokka", "<p>nothing</p>" + filler + filler));
+  crawl({"http://written.test/"});
+  const Json answer = get_json(question("quokka", "&fresh=60000"));
+  EXPECT_EQ(names_of(answer),
+            (Names{"written.test/title", "written.test/heading", "written.test/"}));
+  const std::string snippet = field(answer.at("hits").at(1).as_object(), "snippet");
+  const std::string mark = "<mark>quokka</mark>";
+  const std::size_t first = snippet.find(mark);
+  EXPECT_NE(first, std::string::npos) << snippet;
+  EXPECT_EQ(snippet.find(mark, first + 1), std::string::npos) << "shown twice: " << snippet;
+  EXPECT_EQ(found("title:quokka OR \"quokka swamp\""), Names{"written.test/title"})
+      << "a phrase from one heading into the next";
+  EXPECT_EQ(found("\"the quokka\""), Names{"written.test/heading"});
+  EXPECT_EQ(found("title:quokka"), Names{"written.test/title"});
+}
+
 // -- answers --
 
 TEST_P(CrawlTest, A18_WhatIsMissingIsNotIndexedAndWhatHasGoneIsRemoved) {

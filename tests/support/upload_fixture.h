@@ -18,6 +18,7 @@
 #include "model/tus.h"
 #include "net/raw_peer.h"
 #include "queue/locked_partitions.h"
+#include "step/renderer.h"
 #include "support/fake_clock.h"
 #include "support/temp_folder.h"
 #include "tree/file.h"
@@ -71,8 +72,9 @@ class UploadsTest : public testing::Test {
     pipeline_ = std::make_shared<step::Pipeline>(
         step::PipelineParts{server_->loop(), *writer_, *readers_, *pool_, *blobs_},
         pipeline_options_, step::PipelineEvents{});
+    renderer_ = std::make_shared<step::Renderer>(pipeline_, [](queue::PartitionId) {});
     parts_ = std::make_shared<Parts>(
-        Parts{server_->loop(), *writer_, *readers_, *pool_, *blobs_, *pipeline_});
+        Parts{server_->loop(), *writer_, *readers_, *pool_, *blobs_, *pipeline_, *renderer_});
     parts_->data = folder_.path();
     parts_->poke = [](queue::PartitionId) {};
     auto made = std::make_shared<Router>(
@@ -91,6 +93,7 @@ class UploadsTest : public testing::Test {
     server_.reset();
     writer_->stop();
     readers_->stop();
+    renderer_.reset();
     pipeline_.reset();
     pool_.reset();
     blobs_.reset();
@@ -200,6 +203,7 @@ class UploadsTest : public testing::Test {
   std::unique_ptr<blob::BlobStore> blobs_;
   std::unique_ptr<net::ServerOnThread> server_;
   std::shared_ptr<step::Pipeline> pipeline_;
+  std::shared_ptr<step::Renderer> renderer_;
   std::shared_ptr<Parts> parts_;
 };
 

@@ -135,6 +135,21 @@ step('a page is found, with its address, and read as text', async () => {
   page.assertClean();
 });
 
+step('the same page is shown on paper when somebody wants that, and then as text again', async () => {
+  await page.getByRole('group', { name: 'Show as' }).getByRole('button', { name: 'Pages' }).click();
+  await page.locator('.pdf .textLayer', { hasText: 'word17' }).first().waitFor({ timeout: 60_000 });
+  assert.match(page.url(), /view=pages/);
+  await axe(page);
+  await page.reload();
+  await page.locator('.pdf .textLayer .highlight', { hasText: 'word17' }).first().waitFor();
+  const [, document] = page.url().match(/documents\/(\d+)/);
+  const details = await server.get(`/files/${document}`);
+  assert.equal(details.content_type, 'text/html', 'nothing of the document has changed');
+  await page.getByRole('group', { name: 'Show as' }).getByRole('button', { name: 'Text' }).click();
+  await page.locator('.text mark', { hasText: 'word17' }).first().waitFor();
+  assert.doesNotMatch(page.url(), /view=/);
+});
+
 step('its captures are listed, and one is seen as it was', async () => {
   await page.getByRole('link', { name: 'All captures' }).click();
   await page.getByRole('heading', { name: '1 capture' }).waitFor();

@@ -1,9 +1,9 @@
 // A document: its pages or its text at the hit, what it is, and where it came from.
 import { Suspense } from 'preact/compat';
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
-import { api } from '../core/api';
+import { api, ask } from '../core/api';
 import { baseName, bytes, count, isWebAddress, typeName, when } from '../core/format';
-import { useResource, useTitle } from '../core/hooks';
+import { useLoaded, useResource, useTitle } from '../core/hooks';
 import { lazily } from '../core/lazily';
 import { address, go, withQuery } from '../core/router';
 import { onlyCollection } from '../core/session';
@@ -11,7 +11,7 @@ import type { Ancestor, FileDetails, FileLine, Matches, Page, SearchAnswer } fro
 import { capturesHref } from '../parts/crawl_words';
 import { Icon, iconOf } from '../parts/icons';
 import { isTyping } from '../parts/shortcuts';
-import { Await, Facts, Loading } from '../parts/state';
+import { Await, Facts, Loading, ProblemBox } from '../parts/state';
 import { TextView } from '../parts/text_view';
 import { MissingPage } from './missing';
 import { askedQuery, hitAddress, type Asked } from './search';
@@ -22,6 +22,7 @@ const PdfView = lazily(() => import('../parts/pdf_view'));
 const siblingsAround = 4;
 const hitsMax = 200;
 const longTitle = 80; // characters: in smaller letters
+const madeSecondsMax = 60; // a download waits so long for the PDF of a web page
 
 // Words for marks where the server cannot tell: those of the query that are no filters.
 function wordsOf(q: string): string[] {
@@ -193,6 +194,11 @@ function Side({ file }: { file: FileDetails }) {
               <Icon name="download" /> {isHtml(file) ? 'Page' : 'PDF'}
             </a>
           )}
+          {isHtml(file) && (
+            <a class="button" href={api(['files', file.file, 'pdf'], { download: true, wait: madeSecondsMax })} download>
+              <Icon name="download" /> PDF
+            </a>
+          )}
           {original && !isHtml(file) && (
             <a class="button" href={api(['files', original.file, 'blob'], { download: true })} download>
               <Icon name="download" /> Original
@@ -228,6 +234,15 @@ function titleOf(file: FileDetails | null): string {
     if (typeof value === 'string' && value.trim() !== '') return value;
   }
   return baseName(file?.filename ?? '');
+}
+
+// The PDF of a web page is made when it is asked for first; until then the server says that it is on its way.
+function MadePages({ file, page, words, title }: { file: number; page: number; words: string[]; title: string }) {
+  const url = api(['files', file, 'pdf']);
+  const made = useLoaded<boolean>(url, async (signal) => (await ask(url, { signal, headers: { Range: 'bytes=0-0' } })).ok);
+  if (made.problem?.status === 503) return <Loading what={made.problem.detail.replace(/: .*$/, '')} />;
+  if (made.problem) return <ProblemBox problem={made.problem} />;
+  return made.data ? <PdfView url={url} page={page} words={words} title={title} /> : <Loading what="Making a PDF of this page" />;
 }
 
 // The address of a file that was converted leads to what was made of it.
@@ -266,12 +281,16 @@ export default function DocumentPage({ id, query }: { id: number; query: URLSear
   useUpKey(file);
   useReadable(file);
   const { words, total } = useWords(id, q);
-  const [asText, setAsText] = useState(query.get('view') === 'text');
-  const hasPages = file !== null && file.has_blob && !isHtml(file);
-  const isText = asText || (file !== null && !hasPages);
+  // A web page is read as text unless somebody wants it on paper; anything else the other way round.
+  const [view, setView] = useState(query.get('view'));
+  const isPage = file !== null && isHtml(file);
+  const hasPages = file !== null && file.has_blob;
+  const isText = (file !== null && !hasPages) || (isPage ? view !== 'pages' : view === 'text');
   const show = (text: boolean) => {
-    setAsText(text);
-    go(withQuery({ view: text ? 'text' : null }), 'replace');
+    const other = text ? 'text' : 'pages';
+    const wanted = text === isPage ? null : other;
+    setView(wanted);
+    go(withQuery({ view: wanted }), 'replace');
   };
   return (
     <article class="document">
@@ -283,19 +302,21 @@ export default function DocumentPage({ id, query }: { id: number; query: URLSear
             <div class="heading">
               <h1 class={title.length > longTitle ? 'long' : ''} dir="auto">{title}</h1>
               {total !== null && <span class="quiet">{count(total)} {total === 1 ? 'hit' : 'hits'} in it</span>}
-              {!isHtml(one) && (
-                <div class="tabs" role="group" aria-label="Show as">
-                  <button type="button" aria-pressed={!isText} disabled={!hasPages} onClick={() => show(false)}>Pages</button>
-                  <button type="button" aria-pressed={isText} onClick={() => show(true)}>Text</button>
-                </div>
-              )}
+              <div class="tabs" role="group" aria-label="Show as">
+                <button type="button" aria-pressed={!isText} disabled={!hasPages} onClick={() => show(false)}>Pages</button>
+                <button type="button" aria-pressed={isText} onClick={() => show(true)}>Text</button>
+              </div>
             </div>
-            <div class={`document-columns ${isHtml(one) ? 'reading' : ''}`}>
+            <div class={`document-columns ${isHtml(one) && isText ? 'reading' : ''}`}>
               {isText ? (
                 <TextView file={id} words={words} />
               ) : (
                 <Suspense fallback={<Loading what="Opening the viewer" />}>
-                  <PdfView url={api(['files', id, 'blob'])} page={page} words={words} title={title} />
+                  {isHtml(one) ? (
+                    <MadePages file={id} page={page} words={words} title={title} />
+                  ) : (
+                    <PdfView url={api(['files', id, 'blob'])} page={page} words={words} title={title} />
+                  )}
                 </Suspense>
               )}
               <Side file={one} />

@@ -99,7 +99,7 @@ function HitLine({ hit, href }: { hit: Hit; href: string }) {
     <li class="hit">
       <span class={`thumb ${hit.type?.startsWith('image/') ? '' : 'of-page'}`} aria-hidden="true">
         {picture ? (
-          <img src={api(['files', hit.document, 'thumbnail'])} alt="" loading="lazy" onError={() => setPicture(false)} />
+          <img src={api(['files', hit.document, 'thumbnail'], { make: 0 })} alt="" loading="lazy" onError={() => setPicture(false)} />
         ) : (
           <Icon name={isPage ? 'web' : iconOf(hit.type)} size={28} />
         )}

@@ -1,7 +1,7 @@
 // A PDF, drawn by pdf.js, with the words that were searched for marked. Scripts in a PDF are never run, and
 // its links lead nowhere outside: a document from a stranger must not call home.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { AnnotationMode, getDocument, GlobalWorkerOptions, type PDFDocumentLoadingTask } from 'pdfjs-dist';
+import { AnnotationMode, getDocument, GlobalWorkerOptions, type PDFDocumentLoadingTask, type PDFDocumentProxy } from 'pdfjs-dist';
 import workerUrl from 'pdfjs-dist/build/pdf.worker.min.mjs?url';
 import { EventBus, PDFFindController, PDFLinkService, PDFViewer } from 'pdfjs-dist/web/pdf_viewer.mjs';
 import 'pdfjs-dist/web/pdf_viewer.css';
@@ -121,6 +121,8 @@ export default function PdfView({ url, page, words, title }: PdfViewProps) {
     );
     return () => {
       viewer.current = null;
+      // What is still being looked for would be marked in a page that nobody shows.
+      view.setDocument(null as unknown as PDFDocumentProxy);
       view.cleanup();
       void task.destroy();
     };

@@ -17,9 +17,8 @@ using store::Rows;
 using store::Sql;
 using store::Tx;
 
-constexpr Sql kGone{"SELECT orders FROM crawl WHERE job = $1 AND orders = $2",
-                    "SELECT c.orders FROM unnest($1::bigint[], $2::text[]) AS w (job, prefix)"
-                    " JOIN crawl AS c ON c.job = w.job AND c.orders = w.prefix"};
+constexpr Sql kGone{"SELECT prefix FROM removed_archive WHERE prefix = $1",
+                    "SELECT prefix FROM removed_archive WHERE prefix = ANY ($1::text[])"};
 
 struct File {
   std::filesystem::path path;
@@ -28,7 +27,7 @@ struct File {
 
 Result<std::set<std::string>> list_gone(Tx& tx, const std::vector<File>& files) {
   Bulk asked;
-  for (const File& file : files) asked.add(file.name.job, file.name.prefix);
+  for (const File& file : files) asked.add(file.name.prefix);
   TRY_ASSIGN(const Rows rows, tx.bulk(kGone, asked));
   std::set<std::string> gone;
   for (const Row row : rows) gone.insert(row.get<std::string>(0));

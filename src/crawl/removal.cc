@@ -56,9 +56,8 @@ constexpr Sql kRemoveCaptures{
     "DELETE FROM capture WHERE id IN"
     " (SELECT id FROM capture WHERE warc > $1 AND warc < $2 ORDER BY warc, warc_at LIMIT $3)"};
 constexpr Sql kNoteGone{
-    "INSERT INTO crawl (job, collection, orders, whole, seeded, ended)"
-    " VALUES ($1, $2, $3, $4, $5, $5) ON CONFLICT (job) DO UPDATE"
-    " SET orders = excluded.orders, seeded = excluded.seeded, ended = excluded.ended"};
+    "INSERT INTO removed_archive (prefix) VALUES ($1) ON CONFLICT (prefix) DO NOTHING"};
+constexpr Sql kRemoveCrawl{"DELETE FROM crawl WHERE job = $1"};
 #define QUERN_GONE " WHERE collection NOT IN (SELECT id FROM collection)"
 constexpr Sql kGonePages{
     "SELECT s.partition, p.id, p.job FROM page AS p JOIN site AS s ON s.id = p.site"
@@ -130,7 +129,8 @@ net::Task<Result<>> remove_archive(RemovalParts parts, std::string prefix) {
                  tx.exec(kRemoveCaptures, name->prefix + "-", name->prefix + ".", kRemovedAtOnce));
       crash_point("crawl.captures.removed");
       if (captures > 0) return true;
-      TRY(tx.exec(kNoteGone, name->job, name->collection, name->prefix, false, true));
+      TRY(tx.exec(kNoteGone, name->prefix));
+      TRY(tx.exec(kRemoveCrawl, name->job));
       return false;
     };
     CO_TRY_ASSIGN(more, co_await queue::write(parts.loop, parts.writer.lane({}), std::move(some)));

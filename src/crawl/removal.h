@@ -32,10 +32,10 @@ struct RemovalParts {
 // Changes nothing where the job is no crawl.
 net::Task<Result<>> remove_crawl(RemovalParts parts, tree::JobId job);
 
-// All captures in WARC files with that prefix (web/archive_name.h), which nobody adds to any more.
-// Then the files are noted as gone: sweep_archive() (crawl/archive_sweep.h) removes them, on each
-// server those of its own folder. The note stays for ever, for nobody knows which servers there
-// are: a row of `crawl` without a job, whose orders are the prefix.
+// All captures in WARC files with that prefix (web/archive_name.h), which nobody adds to any more,
+// and the crawl's row where the job is one. Then the files are noted as gone: sweep_archive()
+// (crawl/archive_sweep.h) removes them, on each server those of its own folder. The note stays for
+// ever (a row of `removed_archive`), for nobody knows which servers there are.
 net::Task<Result<>> remove_archive(RemovalParts parts, std::string prefix);
 
 // Of collections that are gone: their captures, pages and plans.

@@ -12,8 +12,7 @@ using Clock = std::chrono::steady_clock;
 
 class SearchCommandTest : public testing::TestWithParam<Store> {
  protected:
-  SearchCommandTest()
-      : folder_(GetParam() == Store::Sqlite ? "" : fresh_postgres()) {}
+  SearchCommandTest() : folder_(GetParam() == Store::Sqlite ? "" : fresh_postgres()) {}
 
   void add(const std::string& name, const std::string& text, const std::string& more = "") {
     const std::filesystem::path file = files_.path() / name;

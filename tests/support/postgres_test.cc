@@ -35,7 +35,7 @@ bool has_shared_memory(pid_t creator) {
   return false;
 }
 
-TEST(PostgresTest, EachDatabaseIsFreshAndServedByADurableServer) {
+TEST(PostgresTest, EachDatabaseIsFresh) {
   Postgres& server = Postgres::shared();
   const std::string first = server.create_database();
   const std::string second = server.create_database();
@@ -45,8 +45,16 @@ TEST(PostgresTest, EachDatabaseIsFreshAndServedByADurableServer) {
   const std::string count = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
   EXPECT_EQ(one_value(first, count), "1");
   EXPECT_EQ(one_value(second, count), "0");
-  EXPECT_EQ(one_value(first, "SHOW fsync"), "on");
-  EXPECT_EQ(one_value(first, "SHOW synchronous_commit"), "on");
+}
+
+TEST(PostgresTest, ACopyHasWhatItsOriginalHasAndNothingThatCameSince) {
+  Postgres& server = Postgres::shared();
+  const std::string original = server.create_database();
+  one_value(original, "CREATE TABLE t (a int); INSERT INTO t VALUES (7)");
+  const std::string copy = server.copy_database(original);
+  EXPECT_EQ(one_value(copy, "SELECT a FROM t"), "7");
+  one_value(copy, "DELETE FROM t");
+  EXPECT_EQ(one_value(original, "SELECT count(*) FROM t"), "1");
 }
 
 TEST(PostgresTest, CommittedRowsSurviveAKillAndARestart) {
@@ -58,6 +66,8 @@ TEST(PostgresTest, CommittedRowsSurviveAKillAndARestart) {
     pids.push_back(server.pid());
     EXPECT_TRUE(has_shared_memory(pids[0]));
     const std::string url = server.create_database();
+    EXPECT_EQ(server.run_sql(url, "SHOW fsync"), "on");
+    EXPECT_EQ(server.run_sql(url, "SHOW synchronous_commit"), "on");
     server.run_sql(server.over_tcp(url), "CREATE TABLE t (a int); INSERT INTO t VALUES (1)");
     server.kill9();
     EXPECT_NE(::PQping(url.c_str()), PQPING_OK);

@@ -17,6 +17,10 @@ struct Added {
   std::int64_t job = 0;
 };
 
+// For tests with a Detector: the server's own, which it has though it has no other worker, would
+// take some of the files.
+inline const support::Environment kOwnDetector = {{"QUERN_STEPS", "Detect=0"}};
+
 class WorkerProtocolTest : public ServedTest {
  protected:
   // Nothing is served before serve(): each test says with what.

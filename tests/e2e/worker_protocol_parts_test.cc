@@ -185,7 +185,7 @@ TEST_P(WorkerProtocolTest, Wire07_ASplitPdfBecomesADocumentForEachPage) {
 }
 
 TEST_P(WorkerProtocolTest, Wire08_MembersAreHandedOnWhileTheArchiveIsStillBeingRead) {
-  serve();
+  serve(kOwnDetector);
   const Added added = add("a.zip", "PK", "application/zip");
   WorkerPeer peer = worker();
   const LentTask outer = peer.take("Archive");

@@ -174,7 +174,7 @@ TEST_P(WorkerProtocolTest, Wire11_ASecondPostOfATaskIsRefusedAndTheFirstUnharmed
 }
 
 TEST_P(WorkerProtocolTest, Wire16_AnUnknownTypeIsUnhandledWithoutAnyWorker) {
-  serve();
+  serve(kOwnDetector);
   const Added claimed = add("a.bin", "a", "application/x-unheard-of");
   EXPECT_TRUE(finishes(claimed.job)) << "no worker was asked";
   EXPECT_EQ(errors(claimed.job), std::vector<std::string>{"a.bin unhandled: unhandled"});

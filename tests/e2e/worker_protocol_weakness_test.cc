@@ -388,7 +388,7 @@ TEST_P(WorkerWeaknessTest, Weak12_ALongTextDoesNotGrowTheServer) {
 }
 
 TEST_P(WorkerWeaknessTest, Weak13_TypesAreReadHoweverTheyAreWrittenAndDetectionIsTold) {
-  serve();
+  serve(kOwnDetector);
   WorkerPeer peer = worker();
   add("a.zip", "PK", " Application/ZIP ; version=2");
   EXPECT_EQ(peer.take("Archive").filename(), "a.zip");

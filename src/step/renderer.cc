@@ -144,8 +144,7 @@ net::Task<Result<>> Renderer::Core::order(FileId file) {
   const std::int64_t wanted_max = pipeline_->options().limits.renderings_wanted_max;
   auto put = queue::change_partition(
       id, [id, file, wanted_max](Tx& tx) { return put_order(tx, id, file, wanted_max); });
-  CO_TRY(
-      co_await queue::write(parts_.loop, parts_.writer.lane(queue::lane_of(id)), std::move(put)));
+  CO_TRY(co_await queue::write(parts_.loop, parts_.writer.lane(queue::lane_of(id)), put));
   crash_point("step.rendering.ordered");
   poke_(id);
   co_return Result<>();

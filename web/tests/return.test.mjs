@@ -75,8 +75,10 @@ step('a word between others without blanks is marked', async () => {
 step('hits in a text are walked by buttons, round and round', async () => {
   const walked = async (told, current) => {
     await eventually(async () => assert.equal(await page.locator('[data-test=marks]').textContent(), told));
-    const classes = await page.getByRole('region', { name: 'Text' }).locator('mark').evaluateAll((all) => all.map((one) => one.className));
-    assert.deepEqual(classes.map((name) => name === 'current'), current);
+    await eventually(async () => {
+      const classes = await page.getByRole('region', { name: 'Text' }).locator('mark').evaluateAll((all) => all.map((one) => one.className));
+      assert.deepEqual(classes.map((name) => name === 'current'), current);
+    });
   };
   await walked('1 of 2', [true, false]);
   await page.getByRole('button', { name: 'Next hit' }).click();

@@ -28,14 +28,12 @@ constexpr std::int32_t kYearMax = 9999;
 
 constexpr Sql kDocuments{
     "SELECT f.id, f.job, f.parent, f.filename, f.content_type, f.detected_type, f.metadata,"
-    " f.page, t.text, t.blob, t.page_ends, t.main_bytes, t.headings FROM file AS f JOIN file_text "
-    "AS t ON "
-    "t.file = f.id"
+    " f.page, t.text, t.blob, t.page_ends, t.main_bytes, t.headings FROM file AS f"
+    " JOIN file_text AS t ON t.file = f.id"
     " JOIN job AS j ON j.id = f.job WHERE f.id = $1 AND f.class = 1 AND NOT j.deleting",
     "SELECT f.id, f.job, f.parent, f.filename, f.content_type, f.detected_type, f.metadata,"
-    " f.page, t.text, t.blob, t.page_ends, t.main_bytes, t.headings FROM file AS f JOIN file_text "
-    "AS t ON "
-    "t.file = f.id"
+    " f.page, t.text, t.blob, t.page_ends, t.main_bytes, t.headings FROM file AS f"
+    " JOIN file_text AS t ON t.file = f.id"
     " JOIN job AS j ON j.id = f.job WHERE f.id = ANY ($1) AND f.class = 1 AND NOT j.deleting"};
 constexpr Sql kParents{
     "SELECT id, parent, filename, content_type, detected_type FROM file WHERE id = $1",

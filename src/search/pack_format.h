@@ -1,9 +1,8 @@
 // The file of a pack.
 //
 //   meta    one row: format, documents, tokens, bytes of all texts
-//   doc     a row for each document, in the order of days; the text compressed. Behind kTextEnd
-//   stand
-//           words that are found and weighed, and never shown
+//   doc     a row for each document, in the order of days; the text compressed. Words that stand
+//           behind kTextEnd are found and weighed, and never shown
 //   words   FTS5 without contents: where each token stands
 //   term    tokens of at least two documents (in small packs: all), with their numbers
 //   begin   the most frequent words of beginnings that many words share

@@ -55,7 +55,6 @@ TEST_P(CrawlRemovalTest, ACrawlThatGoesTakesNoMorePages) {
 
 // Whoever holds a site's lock sees its pages as they are until it lets go.
 TEST_P(CrawlRemovalTest, PagesGoBehindTheLockOfTheirSite) {
-  if (GetParam() == store::StoreKind::Sqlite) return;  // there, whoever writes is alone
   static constexpr Sql kLock{"SELECT partition FROM site WHERE name = 'a.test'"};
   static constexpr Sql kHeld{"SELECT id FROM partition WHERE id = $1",
                              "SELECT id FROM partition WHERE id = $1 FOR UPDATE"};
@@ -65,6 +64,11 @@ TEST_P(CrawlRemovalTest, PagesGoBehindTheLockOfTheirSite) {
                                 " OR NOT granted AND database IS NULL"};
   const tree::Job job = begin("only");
   admit_pages(job, "a.test", 7);
+  if (GetParam() == store::StoreKind::Sqlite) {  // there, whoever writes is alone
+    EXPECT_TRUE(remove(job.id).ok());
+    EXPECT_EQ(pages(), 0);
+    return;
+  }
   auto session = *database_->connect_writer();
   const std::int64_t partition = count(kLock);
   ASSERT_TRUE(session->script("BEGIN").ok());
